@@ -50,3 +50,12 @@ func TestVanishedProcessHasNoLineage(t *testing.T) {
 	require.Empty(t, Lineage(cmd.Process.Pid))
 	require.Empty(t, Ancestors(cmd.Process.Pid))
 }
+
+func TestCacheAgreesWithTheWalk(t *testing.T) {
+	t.Parallel()
+	var cache Cache
+	for range 3 {
+		require.Equal(t, Ancestors(os.Getpid()), cache.Ancestors(os.Getpid()))
+	}
+	require.Nil(t, cache.Ancestors(1<<30))
+}
