@@ -1,0 +1,100 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/kiroku-dev/kiroku/services/retrieval/index"
+)
+
+// drawDocument makes small documents over few words, so that they collide.
+func drawDocument(t *rapid.T, id string) index.Document {
+	words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", ""}), 0, 6)
+	doc := index.Document{
+		ID:        id,
+		Actor:     rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "actor"),
+		Private:   rapid.Bool().Draw(t, "private"),
+		Type:      rapid.SampledFrom([]string{"decision", "bugfix"}).Draw(t, "type"),
+		CreatedAt: epoch.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "hour")) * time.Hour),
+	}
+	for field := range doc.Fields {
+		doc.Fields[field] = words.Draw(t, "words")
+	}
+	return doc
+}
+
+func drawQuery(t *rapid.T) index.Query {
+	return index.Query{
+		Terms:   rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "z"}), 0, 5).Draw(t, "terms"),
+		Actor:   rapid.SampledFrom([]string{"ann", "bob", ""}).Draw(t, "asks"),
+		Limit:   rapid.IntRange(0, 8).Draw(t, "limit"),
+		Explain: rapid.Bool().Draw(t, "explain"),
+	}
+}
+
+// TestIncrementalEqualsRebuilt: after any changes the index answers like one that
+// was built from what is left.
+func TestIncrementalEqualsRebuilt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ix := index.New(index.Options{MaxQueryTerms: 4})
+		living := map[string]index.Document{}
+		for range rapid.IntRange(0, 40).Draw(t, "changes") {
+			id := fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "id"))
+			if rapid.IntRange(0, 3).Draw(t, "change") == 0 {
+				ix.Delete(id)
+				delete(living, id)
+				continue
+			}
+			living[id] = drawDocument(t, id)
+			ix.Upsert(living[id])
+		}
+		query := drawQuery(t)
+		require.Equal(t, rebuilt(living, index.Options{MaxQueryTerms: 4}).Search(query), ix.Search(query))
+		require.Equal(t, len(living), ix.Stats().Documents)
+	})
+}
+
+// rebuilt fills a new index in the random order of a map.
+func rebuilt(living map[string]index.Document, opts index.Options) *index.Index {
+	ix := index.New(opts)
+	for _, doc := range living {
+		ix.Upsert(doc)
+	}
+	return ix
+}
+
+// TestWornIndexEqualsRebuilt is the same at a size where rewrites, long lists and
+// the shortcuts of a search come in.
+func TestWornIndexEqualsRebuilt(t *testing.T) {
+	t.Parallel()
+	c := newCorpus(7)
+	random := rand.New(rand.NewSource(8)) //nolint:gosec // test data
+	ix := index.New(index.Options{})
+	living := map[string]index.Document{}
+	for range 9000 {
+		doc := c.document(random.Intn(4000))
+		if random.Intn(5) == 0 {
+			ix.Delete(doc.ID)
+			delete(living, doc.ID)
+			continue
+		}
+		living[doc.ID] = doc
+		ix.Upsert(doc)
+	}
+	fresh := rebuilt(living, index.Options{})
+	for i := range 300 {
+		query := index.Query{
+			Terms: c.terms(1 + i%20), Actor: fmt.Sprintf("dev-%d", i%20), Limit: 1 + i%60, Explain: i%7 == 0,
+		}
+		if i%3 == 0 {
+			query.Filter.Types = []string{"decision"}
+		}
+		require.Equal(t, fresh.Search(query), ix.Search(query))
+	}
+}
