@@ -1,0 +1,90 @@
+package redact
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// maxDepth is how deep objects and arrays may be nested before the rest is replaced.
+const maxDepth = 200
+
+// tooDeep replaces what is nested deeper than maxDepth.
+const tooDeep = "[REDACTED:nesting]"
+
+// Value scrubs decoded JSON: every string and every object key, as [String] does. A string under a key that names a
+// credential is replaced when it looks like one. Objects and arrays nested deeper than 200 become a placeholder. Keys
+// that become equal are told apart by a suffix, so no value is lost. The input is not changed; values of other types
+// than encoding/json makes are returned as they are.
+func Value(v any) any {
+	return value(v, 0)
+}
+
+func value(v any, depth int) any {
+	switch v := v.(type) {
+	case string:
+		return String(v)
+	case []any:
+		if depth >= maxDepth {
+			return tooDeep
+		}
+		scrubbed := make([]any, len(v))
+		for i := range v {
+			scrubbed[i] = value(v[i], depth+1)
+		}
+		return scrubbed
+	case map[string]any:
+		if depth >= maxDepth {
+			return tooDeep
+		}
+		return object(v, depth)
+	}
+	return v
+}
+
+func object(v map[string]any, depth int) map[string]any {
+	scrubbed := make(map[string]any, len(v))
+	names := scrubbedKeys(v)
+	for key, member := range v {
+		if text, ok := member.(string); ok {
+			scrubbed[names[key]] = namedValue(key, text)
+			continue
+		}
+		scrubbed[names[key]] = value(member, depth+1)
+	}
+	return scrubbed
+}
+
+// scrubbedKeys gives each key of v its scrubbed form, all different. Keys that scrubbing leaves alone keep their names;
+// the others follow in the order of the originals, so the result does not depend on the order of the map.
+func scrubbedKeys(v map[string]any) map[string]string {
+	names := make(map[string]string, len(v))
+	taken := make(map[string]bool, len(v))
+	var changed []string
+	for key := range maps.Keys(v) {
+		if String(key) != key {
+			changed = append(changed, key)
+			continue
+		}
+		names[key], taken[key] = key, true
+	}
+	slices.Sort(changed)
+	for _, key := range changed {
+		base := String(key)
+		name := base
+		for n := 2; taken[name]; n++ {
+			name = base + "#" + strconv.Itoa(n)
+		}
+		names[key], taken[name] = name, true
+	}
+	return names
+}
+
+// namedValue scrubs a string that stands under key.
+func namedValue(key, text string) string {
+	text = String(text)
+	if kind, ok := credentialUnder(key, text); ok {
+		return placeholder(kind)
+	}
+	return text
+}
