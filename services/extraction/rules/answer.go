@@ -59,13 +59,14 @@ var fillers = []string{
 	"yes.", "yes!", "no.", "correct.", "exactly", "got it", "understood", "happy to", "i've completed", "i have completed", "the changes are", "all changes", "if you", "hello", "hi ", "hi!", "hey",
 	"fertig", "erledigt", "alles klar", "hier ist", "hier sind", "soll ich", "möchtest du", "gerne", "alle tests", "c'est fait", "voici", "voilà", "terminé", "tous les tests",
 	"listo", "hecho", "aquí está", "aquí tienes", "todas las pruebas", "todos los tests", "¿quieres", "完了しました", "以下", "承知しました", "わかりました", "了解しました", "完成", "好的", "以下是", "已完成。",
-	"tests and lint", "all fixed", "fixed!", "fixed.",
+	"tests and lint", "all fixed", "fixed!", "fixed.", "that's a ", "this is a great", "this is a good", "the fix is complete", "the implementation is complete",
+	"good", "nice", "interesting", "hmm", "ah", "right", "fair", "all tasks", "all done", "no problem", "of course", "absolutely", "yes,", "thanks",
 }
 
 // tellsNothing reports a sentence that is filler, a question to the user or too short to stand alone.
 func tellsNothing(u unit) bool {
 	s := u.text
-	if u.kind == heading || endsInColon(s) || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") {
+	if u.kind == heading || dangles(s) || strings.Contains(s, " files changed, ") || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") {
 		return true
 	}
 	words := weight(s)
@@ -73,17 +74,65 @@ func tellsNothing(u unit) bool {
 		return true
 	}
 	start := strings.ToLower(head(strings.TrimLeft(s, "*_ "), 40))
-	return startsAny(start, fillers) && words < 16
+	return startsAny(start, fillers) && (words < 10 || endsInColon(s))
 }
 
-// headlines are the answer's sentences fit for title and summary, in order; what leads them names the file or part.
+// dangles reports a sentence that leads up to a list or code block and says nothing without it.
+func dangles(s string) bool {
+	if !endsInColon(s) {
+		return false
+	}
+	s = strings.ToLower(strings.TrimRight(s, ":："))
+	last := s[strings.LastIndexByte(s, ' ')+1:]
+	return danglingWords[last] || startsAny(s, []string{"since ", "because ", "so ", "but ", "if ", "when ", "while ", "the following", "for example", "weil ", "wenn "})
+}
+
+var danglingWords = map[string]bool{
+	"is": true, "are": true, "be": true, "was": true, "were": true, "on": true, "because": true, "in": true, "to": true, "by": true, "with": true, "for": true, "the": true,
+	"as": true, "like": true, "from": true, "at": true, "of": true, "following": true, "changes": true, "options": true, "example": true, "this": true, "that": true,
+	"clear": true, "sind": true, "ist": true, "can": true, "should": true, "either": true,
+}
+
+// leadWindow is how many telling sentences may pass before one of running text leads.
+const leadWindow = 4
+
+// lead is the index of the sentence that says best what the answer is about: the first full one of running text near the
+// top, else a root cause or decision, else the first that tells anything; -1 when none does.
+func (a answer) lead() int {
+	first, cause, passed := -1, -1, 0
+	for i, u := range a.units {
+		if tellsNothing(u) {
+			continue
+		}
+		if passed++; passed <= leadWindow && u.kind == prose && weight(u.text) > 5 && !endsInColon(u.text) {
+			return i
+		}
+		if first < 0 {
+			first = i
+		}
+		if cause < 0 && reasoning(u.text) == 2 {
+			cause = i
+		}
+	}
+	if cause >= 0 {
+		return cause
+	}
+	return first
+}
+
+// headlines are the answer's sentences fit for title and summary: the leading one, then the others in order.
 func (a answer) headlines(n int) []string {
 	var out []string
-	for _, u := range a.units {
+	lead := a.lead()
+	if lead < 0 {
+		return nil
+	}
+	out = append(out, a.units[lead].full())
+	for i, u := range a.units {
 		if len(out) == n {
 			break
 		}
-		if !tellsNothing(u) {
+		if i != lead && !tellsNothing(u) {
 			out = append(out, u.full())
 		}
 	}
@@ -92,10 +141,11 @@ func (a answer) headlines(n int) []string {
 
 // full is the sentence with the label that it needs to be understood alone.
 func (u unit) full() string {
-	if u.label == "" || strings.Contains(u.text, u.label) {
-		return u.text
+	text := strings.TrimRight(u.text, ":：")
+	if u.label == "" || strings.Contains(text, u.label) {
+		return text
 	}
-	return u.label + ": " + u.text
+	return u.label + ": " + text
 }
 
 // impersonal drops "I" and "we" from the start of a report, so that it reads as a line of a log.
@@ -123,7 +173,7 @@ var pastVerbs = map[string]bool{
 // among equals.
 func (a answer) findings() (strong, weak, open []string) {
 	for _, u := range a.units {
-		if u.kind == heading || endsInColon(u.text) || strings.HasSuffix(u.text, "?") || weight(u.text) < 4 || utf8.RuneCountInString(u.text) > 320 {
+		if u.kind == heading || strings.HasSuffix(u.text, "?") || weight(u.text) < 4 || utf8.RuneCountInString(u.text) > 320 {
 			continue
 		}
 		switch reasoning(u.text) {

@@ -27,7 +27,7 @@ func (w *work) concepts() []string {
 	c.addCode(w.request.text, 4)
 	c.addCode(w.answer.text, 3)
 	for _, t := range w.tools {
-		c.add(t, 5)
+		c.add(t, 2)
 	}
 	for i, f := range w.edited {
 		if i == 4 {
@@ -72,7 +72,7 @@ func (c *conceptSet) addCode(text string, score int) {
 		if !ok {
 			break
 		}
-		if word != "" && !strings.ContainsAny(word, " \n\t") && !looksLikeFile(word) {
+		if isName(word) {
 			c.add(strings.TrimSuffix(word, "()"), score)
 		}
 		rest = tail
@@ -85,9 +85,18 @@ func (c *conceptSet) addCode(text string, score int) {
 	}
 }
 
+// isName reports a word in backquotes that names something lasting: no path, number or hash.
+func isName(word string) bool {
+	if len(word) < 3 || strings.ContainsAny(word, " \n\t/\\") || unicode.IsDigit(rune(word[0])) || strings.Trim(word, "0123456789abcdef") == "" {
+		return false
+	}
+	file, _, _ := strings.Cut(word, ":")
+	return !looksLikeFile(file)
+}
+
 // isIdentifier reports camelCase, snake_case, --flags and codes such as E0308, TS2304 and ENOENT.
 func isIdentifier(word string) bool {
-	if len(word) < 4 || len(word) > maxConcept || strings.ContainsAny(word, `/\@#$%&+`) || looksLikeFile(word) {
+	if len(word) < 4 || len(word) > maxConcept || !isName(word) || strings.HasSuffix(word, "_") || strings.ContainsAny(word, `/\@#$%&+`) || looksLikeFile(word) {
 		return false
 	}
 	var lower, upper, digit, inner, under bool
@@ -120,7 +129,7 @@ func isIdentifier(word string) bool {
 // addWords adds the user's longer words, which name the subject in any language with spaces.
 func (c *conceptSet) addWords(text string) {
 	for _, word := range strings.Fields(padded(head(text, longPrompt))) {
-		if utf8.RuneCountInString(word) >= 5 && !commonWords[word] && !strings.ContainsRune(word, '\'') && strings.IndexFunc(word, isWide) < 0 {
+		if utf8.RuneCountInString(word) >= 5 && !commonWords[word] && !strings.ContainsAny(word, "0123456789") && !strings.ContainsRune(word, '\'') && strings.IndexFunc(word, isWide) < 0 {
 			c.add(word, 1)
 		}
 	}

@@ -40,7 +40,7 @@ var english = language{
 		" also always ", " and always ", " but never ", " but always ", " also don't ", " and don't ", " but don't ",
 	},
 	passing: []string{
-		" yet ", " for now ", " right now ", " this time ", " anything ", " just let me know ", " worry ", " the same ", " don't think ", " don't know ", " don't see ",
+		" yet ", " just ", " for now ", " right now ", " this time ", " anything ", " just let me know ", " worry ", " the same ", " don't think ", " don't know ", " don't see ",
 		" don't understand ", " don't like ", " don't fix ", " don't change ", " until i ",
 		" don't we ", " don't you ", " always fails ", " always returns ", " never mind ",
 	},
@@ -59,7 +59,7 @@ var english = language{
 		" is caused by ", " i chose ", " i decided ", " decided to ", " i went with ", " chose to ", " the issue is ", " the problem is ", " the bug is ", " the culprit ",
 		" i opted ", " we chose ", " i picked ", " i kept ", " the error was ", " the real fix ", " happened because ", " fails because ", " failed because ", " the real problem ",
 	},
-	todo: []string{" todo ", " follow up ", " still needs ", " still need ", " not yet ", " remaining ", " left to do ", " next step ", " i did not ", " i haven't ", " out of scope "},
+	todo: []string{" todo ", " follow up ", " still needs ", " still need ", " not yet ", " remaining work ", " remaining tasks ", " remains to ", " left to do ", " next step ", " i did not ", " i haven't ", " out of scope "},
 }
 
 var german = language{
@@ -178,6 +178,9 @@ var observations = []string{" i remember ", " i think ", " it always ", " why ",
 
 // usesNot reports "we use X, not Y" and "use X instead of Y": the verb first, the contrast behind it.
 func usesNot(text string, l *language) bool {
+	if startsAny(text, requestStarts) || startsAny(text, questionStarts) {
+		return false
+	}
 	at := -1
 	for _, u := range l.use {
 		if i := strings.Index(text, u); i >= 0 && (at < 0 || i < at) {
@@ -193,7 +196,7 @@ func usesNot(text string, l *language) bool {
 
 // statesChoice reports that the sentence tells a decision of people.
 func statesChoice(s string) bool {
-	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || weight(s) < 4 {
+	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") || weight(s) < 4 || namesOption(s) {
 		return false
 	}
 	p := prepare(s)
@@ -219,6 +222,11 @@ func reasoning(s string) int {
 		}
 	}
 	return found
+}
+
+// namesOption reports a choice by number or letter, which cannot be understood without the list.
+func namesOption(s string) bool {
+	return strings.Contains(padded(s), " option ") && weight(s) < 10
 }
 
 func leavesOpen(s string) bool {

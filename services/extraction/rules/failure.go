@@ -102,10 +102,17 @@ func failureGist(output, root string) (gist string, proven bool) {
 			continue
 		}
 		weight, proof := lineWeight(line)
+		if isTestLog(line) {
+			// Verbose tests log passing things in the same way; only what follows a failed test is a failure.
+			proof = false
+			if weight = 5; test == "" || strings.Contains(line, " INFO ") {
+				weight = 2
+			}
+		}
 		proven = proven || proof
 		if weight > best || (weight == 7 && best == 7 && isException(line)) {
 			best, gist = weight, line
-			if test != "" && strings.Contains(line, "_test.go:") {
+			if test != "" && isTestLog(line) {
 				gist = test + ": " + line
 			}
 		}
@@ -171,6 +178,16 @@ func positionEnd(line string) int {
 		return 0
 	}
 	return at
+}
+
+// isTestLog reports "file.go:12: message", the log line of a Go test; compilers give a column too.
+func isTestLog(line string) bool {
+	before, rest, ok := strings.Cut(line, ".go:")
+	if !ok || strings.Contains(before, " ") {
+		return false
+	}
+	number, _, ok := strings.Cut(rest, ": ")
+	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 func countsFailures(line string) bool {

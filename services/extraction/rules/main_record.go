@@ -103,7 +103,7 @@ func (w *work) worthTelling(heads []string) bool {
 // title is the answer's first telling sentence; without one, the request or, failing that, the work.
 func (w *work) title(heads []string) (title string, rest []string) {
 	if len(heads) > 0 {
-		return cut(strings.TrimRight(impersonal(heads[0]), ".。"), maxTitle), heads[1:]
+		return cut(strings.TrimRight(impersonal(heads[0]), ".。:"), maxTitle), heads[1:]
 	}
 	gist := upperFirst(w.request.gist(maxAsked))
 	switch {
@@ -136,7 +136,7 @@ func (w *work) summarise(d *draft, heads []string) {
 		d.addSummary("Looked at " + listFiles(w.read, 3) + ".")
 	}
 	for _, h := range heads[:min(len(heads), 2)] {
-		if !d.addSummary(impersonal(h)) {
+		if !d.addSummary(endSentence(impersonal(h))) {
 			break
 		}
 	}

@@ -32,7 +32,7 @@ func units(text string) []unit {
 	var out []unit
 	label, fence := "", ""
 	lines := joinWrapped(strings.Split(text, "\n"))
-	for _, raw := range lines {
+	for i, raw := range lines {
 		line := strings.TrimSpace(raw)
 		if mark := fenceMark(line); mark != "" {
 			switch fence {
@@ -43,26 +43,37 @@ func units(text string) []unit {
 			}
 			continue
 		}
-		if fence != "" || line == "" || len(out) >= maxUnits {
+		if fence != "" || line == "" || len(out) >= maxUnits || strings.HasPrefix(line, ">") || isTableHead(lines, i) {
 			continue
 		}
 		plain, kind := plainLine(line)
 		if plain == "" {
 			continue
 		}
-		if kind == heading || endsInColon(plain) {
+		if kind == heading {
 			label = codeLabel(plain)
-			if kind == heading {
-				out = append(out, unit{text: plain, kind: heading})
-			}
+			out = append(out, unit{text: plain, kind: heading})
 			continue
 		}
 		for _, s := range sentences(plain) {
+			if endsInColon(s) && weight(s) < 6 {
+				label = codeLabel(s)
+				continue
+			}
 			out = append(out, unit{text: s, kind: kind, label: label})
 			label = ""
 		}
 	}
 	return out
+}
+
+// isTableHead reports the row above a table's rule: names of columns, no content.
+func isTableHead(lines []string, i int) bool {
+	if i+1 >= len(lines) || !strings.HasPrefix(strings.TrimSpace(lines[i]), "|") {
+		return false
+	}
+	rule := strings.TrimSpace(lines[i+1])
+	return strings.HasPrefix(rule, "|") && strings.Trim(rule, "|-: ") == ""
 }
 
 func endsInColon(s string) bool {
@@ -118,7 +129,6 @@ func continues(before, line string) bool {
 // plainLine takes the Markdown off one line.
 func plainLine(line string) (string, lineKind) {
 	kind := prose
-	line = strings.TrimSpace(strings.TrimLeft(line, ">"))
 	if h := strings.TrimLeft(line, "#"); h != line && strings.HasPrefix(h, " ") {
 		line, kind = h, heading
 	} else if rest, ok := trimBullet(line); ok {
@@ -129,7 +139,11 @@ func plainLine(line string) (string, lineKind) {
 	if strings.Trim(line, "-=*_ |:") == "" {
 		return "", kind
 	}
-	return strings.TrimSpace(oneLine(plainInline(dropSymbols(line)))), kind
+	line = strings.TrimSpace(oneLine(plainInline(dropSymbols(line))))
+	if rest, ok := trimBullet(line); ok {
+		line = rest
+	}
+	return line, kind
 }
 
 func trimBullet(line string) (string, bool) {

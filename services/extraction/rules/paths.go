@@ -98,7 +98,7 @@ func inputFiles(input map[string]*structpb.Value, root string) []string {
 func namedFiles(text, root string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(text, isTextBreak) {
-		word = strings.Trim(word, ".:;!?-")
+		word = strings.TrimLeft(strings.TrimRight(word, ".:;!?-"), ":;!?-")
 		if at := strings.IndexByte(word, ':'); at > 1 {
 			word = word[:at]
 		}

@@ -148,7 +148,7 @@ func isNoiseTag(name string) bool {
 var emptyWords = func() map[string]bool {
 	all := strings.Fields(`yes yeah yep yup y ok okay k kk no nope n sure please pls do it that this go on ahead continue proceed next more again retry try
 		thanks thank you thx ty great good nice cool perfect awesome excellent lgtm hi hello hey there morning done right correct exactly fine works great!
-		sounds looks looking and now let's lets the first second third one two option both all of them a b c d i agree to me keep going it's that's
+		sounds looks looking and now let's lets the first second third one two option both all of them a b c d i agree to me keep option options with number approach use implement going it's that's
 		ja nein gut danke bitte weiter mach das genau passt klar super hallo gerne oui non merci d'accord vas y continue bonjour parfait
 		sí si no gracias vale sigue adelante hola perfecto claro dale はい いいえ お願いします ありがとう 続けて 了解 是 好 好的 可以 继续 谢谢 不 对 行 嗯 你好`)
 	set := make(map[string]bool, len(all))
@@ -196,7 +196,7 @@ func isQuestion(text string) bool {
 func (r request) gist(n int) string {
 	var b strings.Builder
 	for _, u := range r.units {
-		if weight(u.text) < 2 && len(r.units) > 1 {
+		if leads := weight(u.text) < 6 && startsAny(padded(u.text), chatter); (weight(u.text) < 2 || leads) && len(r.units) > 1 {
 			continue
 		}
 		if b.Len() > 0 {
@@ -211,6 +211,12 @@ func (r request) gist(n int) string {
 		}
 	}
 	return cut(strings.TrimRight(b.String(), " :"), n)
+}
+
+// chatter begins short sentences that lead up to a request.
+var chatter = []string{
+	" ok ", " okay ", " sorry ", " huh ", " hmm ", " hi ", " hello ", " hey ", " thanks ", " thank you ", " great ", " nice ", " cool ", " perfect ", " good ", " right ", " well ",
+	" danke ", " super ", " merci ", " gracias ", " no ", " yes ", " ah ", " oh ", " hallo ", " bonjour ", " hola ",
 }
 
 // ownUnits are the sentences that the user typed rather than pasted.

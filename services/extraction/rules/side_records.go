@@ -24,7 +24,7 @@ func (w *work) statements() []statement {
 			break
 		}
 		n := utf8.RuneCountInString(u.text)
-		if u.kind == heading || n > 400 || weight(u.text) < 3 {
+		if u.kind == heading || n > 400 || weight(u.text) < 3 || looksLikeCode(u.text) {
 			continue
 		}
 		switch {
@@ -60,6 +60,11 @@ func (w *work) statementRecord(s statement, main *recordv1.Record) *recordv1.Rec
 	r.FilesTouched = namedFiles(s.text, w.root)
 	r.Confidence = 0.8
 	return r
+}
+
+// looksLikeCode reports a pasted line of source: its comments and strings are nobody's wishes.
+func looksLikeCode(s string) bool {
+	return startsAny(s, []string{"//", "/*", "+", "-", "*", "@", "$ "}) || strings.HasSuffix(s, ";") || strings.HasSuffix(s, "{") || strings.Contains(s, ":=")
 }
 
 func speaker(actor string) string {

@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 	"sort"
+	"strings"
 
 	eventv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/event/v1"
 )
@@ -136,7 +137,8 @@ func (w *work) nameFiles() {
 		text += "\n" + w.request.text
 	}
 	for _, f := range namedFiles(text, w.root) {
-		if !slices.Contains(w.edited, f) && !slices.Contains(w.read, f) {
+		known := func(touched string) bool { return touched == f || strings.HasSuffix(touched, "/"+f) }
+		if !slices.ContainsFunc(w.edited, known) && !slices.ContainsFunc(w.read, known) {
 			w.named = append(w.named, f)
 		}
 	}
