@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/kiroku-dev/kiroku/proto/event"
 	"github.com/kiroku-dev/kiroku/proto/eventtype"
 	eventv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/event/v1"
 	"github.com/kiroku-dev/kiroku/shim/internal/agent/payload"
@@ -38,8 +39,12 @@ func TextBody(content string) *eventv1.Body {
 	return &eventv1.Body{Body: &eventv1.Body_Text{Text: &eventv1.TextBody{Content: content}}}
 }
 
-// Text makes an event with a text body and the default type of its kind and place in life.
+// Text makes an event with a text body and the default type of its kind and place in life. A
+// note without words of its own says what happened.
 func Text(kind eventv1.Kind, lifecycle *eventv1.Lifecycle, content string) *eventv1.Event {
+	if kind == eventv1.Kind_KIND_NOTE && content == "" {
+		content = event.MarkerText(lifecycle.GetType())
+	}
 	return &eventv1.Event{
 		Kind:      kind,
 		EventType: eventtype.Default(kind, lifecycle.GetType()),
@@ -64,7 +69,7 @@ func Tool(call tool.Call, callID string) *eventv1.Event {
 	if name == "" {
 		name = UnknownTool
 	}
-	event := &eventv1.Event{
+	ev := &eventv1.Event{
 		Kind:      eventv1.Kind_KIND_TOOL_USE,
 		EventType: toolType(facts),
 		Tool:      facts,
@@ -73,8 +78,8 @@ func Tool(call tool.Call, callID string) *eventv1.Event {
 		})}}},
 		Missing: tool.Missing(call, callID, facts),
 	}
-	Label(event, "tool_use_id", callID)
-	return event
+	Label(ev, "tool_use_id", callID)
+	return ev
 }
 
 // responseOfFailure keeps the error of a call that has no response in the body.
@@ -98,29 +103,29 @@ func toolType(facts *eventv1.ToolFacts) string {
 }
 
 // Label adds labels to an event, as pairs of key and value; empty values are left out.
-func Label(event *eventv1.Event, pairs ...string) {
+func Label(ev *eventv1.Event, pairs ...string) {
 	labels := Labels(pairs...)
 	if labels == nil {
 		return
 	}
-	if event.Metadata == nil {
-		event.Metadata = &eventv1.Metadata{}
+	if ev.Metadata == nil {
+		ev.Metadata = &eventv1.Metadata{}
 	}
-	if event.Metadata.Labels == nil {
-		event.Metadata.Labels = map[string]string{}
+	if ev.Metadata.Labels == nil {
+		ev.Metadata.Labels = map[string]string{}
 	}
-	maps.Copy(event.Metadata.Labels, labels)
+	maps.Copy(ev.Metadata.Labels, labels)
 }
 
 // Correlate names the turn that an event belongs to, by the agent's own id; "" for none.
-func Correlate(event *eventv1.Event, id string) {
+func Correlate(ev *eventv1.Event, id string) {
 	if id == "" || len(id) > maxLabel {
 		return
 	}
-	if event.Metadata == nil {
-		event.Metadata = &eventv1.Metadata{}
+	if ev.Metadata == nil {
+		ev.Metadata = &eventv1.Metadata{}
 	}
-	event.Metadata.CorrelationId = id
+	ev.Metadata.CorrelationId = id
 }
 
 // NoteText finds the words in a payload that nobody has a special use for.
@@ -146,8 +151,8 @@ func Duration(objects ...payload.Object) time.Duration {
 }
 
 // MarkProblems notes in the labels what had to be overlooked in the payload.
-func MarkProblems(event *eventv1.Event, p payload.Problems) {
-	Label(event, "payload_cut", onlyTrue(p.Cut), "payload_repaired", onlyTrue(p.Repaired), "payload_tail", onlyTrue(p.Tail))
+func MarkProblems(ev *eventv1.Event, p payload.Problems) {
+	Label(ev, "payload_cut", onlyTrue(p.Cut), "payload_repaired", onlyTrue(p.Repaired), "payload_tail", onlyTrue(p.Tail))
 }
 
 func onlyTrue(b bool) string {

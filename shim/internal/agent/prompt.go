@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	eventv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/event/v1"
+	"github.com/kiroku-dev/kiroku/proto/redact"
 )
 
 // machineBeginnings are how prompts begin that an agent's own machinery submits.
@@ -20,9 +21,14 @@ var machineBeginnings = []string{
 	"<teammate-message",
 }
 
-// MachineMade reports whether a prompt was written by the agent's machinery, not by a person.
+// MachineMade reports whether a prompt was written by the agent's machinery, not by a person:
+// it begins as such prompts do, or nothing is left of it without our own block and the
+// harness's.
 func MachineMade(prompt string) bool {
 	text := strings.TrimSpace(prompt)
+	if text != "" && strings.TrimSpace(redact.String(text)) == "" {
+		return true
+	}
 	for _, beginning := range machineBeginnings {
 		if strings.HasPrefix(text, beginning) {
 			return true
@@ -39,5 +45,6 @@ func Prompt(lifecycle *eventv1.Lifecycle, text string) Parsed {
 		Label(event, "machine_made", "true")
 		return Parsed{Event: event}
 	}
-	return Parsed{Event: Text(eventv1.Kind_KIND_PROMPT, lifecycle, text), Query: text, Want: WantPrompt}
+	query := strings.TrimSpace(redact.String(text))
+	return Parsed{Event: Text(eventv1.Kind_KIND_PROMPT, lifecycle, text), Query: query, Want: WantPrompt}
 }
