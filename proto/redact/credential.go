@@ -1,10 +1,167 @@
 package redact
 
+import (
+	"strings"
+	"sync"
+)
+
+// window is how many bytes after a literal a pattern sees. A value that reaches its end is followed further by hand, so
+// the time a text takes does not grow with the square of its length.
+const window = 1024
+
+// match is a possible credential.
+type match struct {
+	value  string
+	suffix string // what followed the keyword within its name
+	prefix string // the keyword itself, as written
+	bare   bool   // not quoted
+	next   byte   // the byte after the value, or 0
+}
+
+// prefilter holds the literals of all detectors and which detectors each one starts.
+type prefilter struct {
+	*literalIndex
+	starts [][]int // indexes in detectors, by literal
+}
+
+var credentials = sync.OnceValue(func() *prefilter {
+	var literals []string
+	var starts [][]int
+	ids := map[string]int{}
+	for i := range detectors {
+		for _, literal := range detectors[i].literals {
+			id, known := ids[literal]
+			if !known {
+				id = len(literals)
+				ids[literal] = id
+				literals, starts = append(literals, literal), append(starts, nil)
+			}
+			starts[id] = append(starts[id], i)
+		}
+	}
+	return &prefilter{newLiteralIndex(literals), starts}
+})
+
 // placeholder replaces a credential of a kind.
 func placeholder(kind string) string {
 	return "[REDACTED:" + kind + "]"
 }
 
-func replaceCredentials(s string) string { return s }
+// replaceCredentials replaces the credentials in s by placeholders.
+func replaceCredentials(s string) string {
+	known := credentials()
+	found := known.occurrences(s)
+	if len(found) == 0 {
+		return s
+	}
+	if cuts := known.cuts(s, found, false); len(cuts) > 0 {
+		s = cut(s, cuts)
+		found = known.occurrences(s)
+	}
+	return cut(s, known.cuts(s, found, true))
+}
 
-func credentialUnder(key, text string) (string, bool) { return "", false }
+// cuts tries the detectors, contextual or not, that the occurrences start.
+func (p *prefilter) cuts(s string, found []occurrence, contextual bool) []replaced {
+	var cuts []replaced
+	kept := 0
+	for _, o := range found {
+		if o.start < kept || insidePlaceholder(s, o.start) {
+			continue
+		}
+		for _, index := range p.starts[o.literal] {
+			d := &detectors[index]
+			if d.contextual != contextual {
+				continue
+			}
+			if c, ok := d.credentialAt(s, o.start); ok {
+				cuts = append(cuts, c)
+				kept = c.end
+				break
+			}
+		}
+	}
+	return cuts
+}
+
+// credentialAt tells what to replace when a credential starts at i.
+func (d *detector) credentialAt(s string, i int) (replaced, bool) {
+	if !d.contextual && !startsWord(s, i) {
+		return replaced{}, false
+	}
+	re := d.regexp()
+	seen := s[i:min(len(s), i+window)]
+	groups := re.FindStringSubmatchIndex(seen)
+	if groups == nil {
+		return replaced{}, false
+	}
+	start, end, bare := valueGroup(re.SubexpIndex("value"), re.SubexpIndex("bare"), groups)
+	m := match{value: seen[start:end], prefix: seen[:start], bare: bare}
+	if suffix := re.SubexpIndex("suffix"); suffix > 0 {
+		m.prefix, m.suffix = seen[:groups[2*suffix]], seen[groups[2*suffix]:groups[2*suffix+1]]
+	}
+	if end < len(seen) {
+		m.next = seen[end]
+	}
+	if strings.Contains(m.value, Redacted[:len(Redacted)-1]) || isSample(m.value) || d.check != nil && !d.check(m) {
+		return replaced{}, false
+	}
+	if d.extent != nil {
+		length := d.extent(s[i+end:])
+		return replaced{i, i + end + length, placeholder(d.kind)}, length > 0
+	}
+	if end == len(seen) {
+		end = endOfWord(s, i+end) - i
+	}
+	return replaced{i + start, i + end, placeholder(d.kind)}, true
+}
+
+// valueGroup picks the group to replace out of a match's indexes: "value", else "bare", else the whole match. The groups'
+// numbers are negative when the pattern has no such group.
+func valueGroup(value, bare int, groups []int) (start, end int, isBare bool) {
+	if value > 0 && groups[2*value] >= 0 {
+		return groups[2*value], groups[2*value+1], false
+	}
+	if bare > 0 && groups[2*bare] >= 0 {
+		return groups[2*bare], groups[2*bare+1], true
+	}
+	return groups[0], groups[1], false
+}
+
+// endOfWord follows a value that is longer than the window to where it must end.
+func endOfWord(s string, i int) int {
+	if end := strings.IndexAny(s[i:], " \t\r\n\"'`\\<>,;&(){}|@"); end >= 0 {
+		return i + end
+	}
+	return len(s)
+}
+
+// insidePlaceholder tells whether i is inside the name of a kind that a placeholder gives.
+func insidePlaceholder(s string, i int) bool {
+	start := i
+	for start > 0 && i-start < 40 && (s[start-1] == '-' || 'a' <= s[start-1] && s[start-1] <= 'z') {
+		start--
+	}
+	return strings.HasSuffix(s[:start], "[REDACTED:")
+}
+
+// startsWord tells whether a token can start at i. Escapes such as \n, %3D and terminal colours end in letters or digits
+// and yet are no part of a token that follows them.
+func startsWord(s string, i int) bool {
+	if i == 0 || !isAlphanumeric(s[i-1]) {
+		return true
+	}
+	if i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0 {
+		return true
+	}
+	if i >= 3 && s[i-3] == '%' && isHex(s[i-2:i]) {
+		return true
+	}
+	return s[i-1] == 'm' && endsColour(s[:i-1])
+}
+
+// endsColour tells whether s ends in the parameters of a terminal colour, such as "[1;32".
+func endsColour(s string) bool {
+	trimmed := strings.TrimRight(s[max(0, len(s)-12):], "0123456789;")
+	return strings.HasSuffix(trimmed, "[")
+}

@@ -1,0 +1,148 @@
+package redact
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// credentialUnder tells the kind of credential that text is when it stands under key in decoded JSON.
+func credentialUnder(key, text string) (kind string, ok bool) {
+	if strings.Contains(text, "[REDACTED") || strings.ContainsAny(text, " \t\r\n") {
+		return "", false
+	}
+	folded := strings.ToLower(key)
+	for i := range detectors {
+		d := &detectors[i]
+		if !d.assigned {
+			continue
+		}
+		for _, literal := range d.literals {
+			at := strings.LastIndex(folded, literal)
+			if at < 0 || len(folded) != len(key) {
+				continue
+			}
+			m := match{value: text, prefix: key[:at+len(literal)], suffix: key[at+len(literal):]}
+			if !isSample(text) && d.check(m) {
+				return d.kind, true
+			}
+		}
+	}
+	return "", false
+}
+
+// secretPassword tells whether a value assigned to a password is one. People choose short ones, so length says little.
+func secretPassword(m match) bool {
+	if !namesCredential(m) || isCode(m) || isIdentifier(m.value) || isPath(m.value) || isDirectory(m) {
+		return false
+	}
+	c := count(m.value)
+	if c.letters == 0 && c.symbols == 0 {
+		return false
+	}
+	return (c.digits > 0 || c.symbols > 0) && !isName(m.value, 0) || isScrambled(m.value)
+}
+
+// isDirectory tells whether the name is that of the shell's working directory.
+func isDirectory(m match) bool {
+	return strings.HasSuffix(m.prefix, "PWD") && m.suffix == "" && strings.HasPrefix(m.value, "/")
+}
+
+// secretValue tells whether a value assigned to a secret, token or key is one.
+func secretValue(m match) bool {
+	return namesCredential(m) && !isCode(m) && isSecret(m.value)
+}
+
+// secretArgument is secretPassword for a value that follows a command's option.
+func secretArgument(m match) bool {
+	m.prefix, m.suffix = "", ""
+	return secretPassword(m)
+}
+
+// random accepts a value that no person would write as a name.
+func random(m match) bool { return isSecret(m.value) }
+
+// varied accepts a token that has letters beside digits, or is scrambled: a prefix alone also starts ordinary names.
+func varied(m match) bool {
+	rest := m.value[min(len(m.value), len("sk-x")):]
+	c := count(rest)
+	return c.letters > 0 && c.digits > 0 || isScrambled(rest)
+}
+
+// written accepts what stands in an authorization header, other than a variable's name.
+func written(m match) bool {
+	return !isName(m.value, 0) && !strings.HasPrefix(m.value, "$") && !strings.HasPrefix(m.value, "{")
+}
+
+// namesUser accepts the base64 form of "user:password".
+func namesUser(m match) bool {
+	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(m.value, "="))
+	return err == nil && strings.IndexByte(string(decoded), ':') > 0 && isPrintable(decoded)
+}
+
+func isPrintable(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// otherSuffixes end names that hold something about a credential, not the credential.
+var otherSuffixes = [...]string{
+	"name", "type", "file", "path", "dir", "url", "uri", "endpoint", "count", "limit", "length", "version", "arn", "ref",
+	"format", "algorithm", "field", "label", "policy", "rule", "rules", "regex", "pattern",
+}
+
+// namesCredential tells whether a name with the keyword in it names a credential: not "tokenizer", "secretName".
+func namesCredential(m match) bool {
+	suffix := strings.TrimPrefix(strings.TrimPrefix(m.suffix, "s"), "S")
+	if suffix == "" {
+		return true
+	}
+	folded := strings.ToLower(suffix)
+	for _, other := range otherSuffixes {
+		if strings.HasSuffix(folded, other) {
+			return false
+		}
+	}
+	last := m.prefix[max(0, len(m.prefix)-1):]
+	return !continuesWord(last, suffix) || strings.HasPrefix(folded, "key")
+}
+
+// continuesWord tells whether suffix goes on with the word that ends in last, in the same letter case.
+func continuesWord(last, suffix string) bool {
+	isUpper := last != "" && 'A' <= last[0] && last[0] <= 'Z'
+	if isUpper {
+		return 'A' <= suffix[0] && suffix[0] <= 'Z'
+	}
+	return 'a' <= suffix[0] && suffix[0] <= 'z'
+}
+
+// isCode tells whether a bare value is an expression: a call, an index, a variable, a member of something.
+func isCode(m match) bool {
+	if !m.bare {
+		return false
+	}
+	if strings.IndexByte("([{<", m.next) >= 0 && m.next != 0 {
+		return true
+	}
+	if strings.HasPrefix(m.value, "$") && len(m.value) > 1 && !isDigit(m.value[1]) {
+		return true
+	}
+	return isMember(m.value)
+}
+
+// isMember tells whether s is a chain of short names such as config.auth2.token.
+func isMember(s string) bool {
+	parts := strings.Split(strings.ReplaceAll(strings.TrimRight(s, "."), "?", ""), ".")
+	if len(parts) < 2 {
+		return false
+	}
+	for _, part := range parts {
+		if part == "" || len(part) > 24 || isDigit(part[0]) || strings.Trim(part, nameBytes) != "" {
+			return false
+		}
+	}
+	return true
+}
