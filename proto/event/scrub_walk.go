@@ -46,22 +46,9 @@ func scrubSessionID(s string) string {
 	return repair(s)
 }
 
+// hasPrivateTag reports whether the scrubber sees a private passage in s.
 func hasPrivateTag(s string) bool {
-	const tag = "<private"
-	for i := strings.IndexByte(s, '<'); i >= 0; {
-		if len(s)-i < len(tag) {
-			return false
-		}
-		if strings.EqualFold(s[i:i+len(tag)], tag) {
-			return true
-		}
-		next := strings.IndexByte(s[i+1:], '<')
-		if next < 0 {
-			return false
-		}
-		i += 1 + next
-	}
-	return false
+	return strings.IndexByte(s, '<') >= 0 && strings.Contains(redact.String(s), redact.Redacted)
 }
 
 // repair replaces what stores refuse in a text: NUL and invalid UTF-8.

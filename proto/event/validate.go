@@ -42,15 +42,28 @@ func Validate(ev *eventv1.Event) []*errorv1.FieldViolation {
 
 // ParseTime reads a valid_time: RFC 3339 with an offset or Z, of the years 1970 to 9999. Other texts give ErrTime.
 func ParseTime(s string) (time.Time, error) {
-	var t time.Time
-	// UnmarshalText keeps strictly to RFC 3339; time.Parse would also take a comma, and hours of one digit.
-	if err := t.UnmarshalText([]byte(s)); err != nil {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || !strictTime(s) {
 		return time.Time{}, ErrTime
 	}
 	if year := t.UTC().Year(); year < 1970 || year > 9999 {
 		return time.Time{}, ErrTime
 	}
 	return t, nil
+}
+
+// strictTime refuses what time.Parse takes although RFC 3339 does not have it: hours of one digit, a comma before the
+// fraction, and offsets of a day or with an hour of 60 minutes. It is asked about texts that time.Parse took.
+func strictTime(s string) bool {
+	const hourEnd, secondEnd = len("2006-01-02T15"), len("2006-01-02T15:04:05")
+	if len(s) <= secondEnd || s[hourEnd] != ':' || s[secondEnd] == ',' {
+		return false
+	}
+	if strings.HasSuffix(s, "Z") {
+		return true
+	}
+	hour, minute := s[len(s)-5:len(s)-3], s[len(s)-2:]
+	return hour < "24" && minute < "60"
 }
 
 // checker collects violations.
