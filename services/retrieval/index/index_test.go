@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/kiroku-dev/kiroku/services/retrieval/analysis"
+	"github.com/kiroku-dev/kiroku/services/internal/analysis"
 	"github.com/kiroku-dev/kiroku/services/retrieval/index"
 )
 

@@ -45,7 +45,7 @@ type posting struct {
 	freqs   []byte
 }
 
-// each calls yield for every posting. It is for the paths where clarity counts;
+// eachPosting calls yield for every posting. It is for the paths where clarity counts;
 // scoring decodes by itself.
 func eachPosting(data []byte, yield func(posting)) {
 	ordinal := uint32(0)

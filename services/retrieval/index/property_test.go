@@ -1,8 +1,11 @@
 package index_test
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,4 +100,92 @@ func TestWornIndexEqualsRebuilt(t *testing.T) {
 		}
 		require.Equal(t, fresh.Search(query), ix.Search(query))
 	}
+}
+
+// TestSearchEqualsBruteForce scores every document by the formula and expects
+// the same answer: what a search skips must not have been in it.
+func TestSearchEqualsBruteForce(t *testing.T) {
+	t.Parallel()
+	const records, deleted, queries = 3000, 300, 60
+	c := newCorpus(9)
+	ix := index.New(index.Options{})
+	docs := map[string]index.Document{}
+	for i := range records {
+		doc := c.document(i)
+		docs[doc.ID] = doc
+		ix.Upsert(doc)
+	}
+	for i := range deleted {
+		id := fmt.Sprintf("mr_%026d", i*7)
+		ix.Delete(id)
+		delete(docs, id)
+	}
+	reference := newReference(docs)
+	for i := range queries {
+		query := index.Query{Terms: c.terms(2 + i%12), Actor: "dev-1", Limit: 1 + i}
+		want := reference.search(query)
+		hits := ix.Search(query)
+		require.Len(t, hits, min(len(want), query.Limit))
+		for place, hit := range hits {
+			require.InEpsilon(t, want[place], hit.Score, 1e-4, "query %v, place %d", query.Terms, place)
+		}
+	}
+}
+
+// reference is BM25 over fields by its formula, without an index.
+type reference struct {
+	docs     []index.Document
+	counts   []map[string][index.NumFields]float64
+	df       map[string]float64
+	averages [index.NumFields]float64
+}
+
+func newReference(docs map[string]index.Document) *reference {
+	r := &reference{df: map[string]float64{}}
+	for _, doc := range docs {
+		counts := map[string][index.NumFields]float64{}
+		for field, terms := range doc.Fields {
+			r.averages[field] += float64(len(terms)) / float64(len(docs))
+			for _, term := range terms {
+				freqs := counts[term]
+				freqs[field]++
+				counts[term] = freqs
+			}
+		}
+		for term := range counts {
+			r.df[term]++
+		}
+		r.docs, r.counts = append(r.docs, doc), append(r.counts, counts)
+	}
+	return r
+}
+
+// search returns the scores of all documents that the query may find, best first.
+func (r *reference) search(query index.Query) []float64 {
+	asked := map[string]bool{}
+	for _, term := range query.Terms {
+		asked[term] = true
+	}
+	var scores []float64
+	for i, doc := range r.docs {
+		score := 0.0
+		for term := range asked {
+			score += r.score(i, term)
+		}
+		if score > 0 && (!doc.Private || doc.Actor == query.Actor) {
+			scores = append(scores, score)
+		}
+	}
+	slices.SortFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
+	return scores
+}
+
+func (r *reference) score(i int, term string) float64 {
+	weight := 0.0
+	for field, freq := range r.counts[i][term] {
+		length := float64(len(r.docs[i].Fields[field])) / r.averages[field]
+		weight += freq * index.DefaultWeights[field] / (1 - index.DefaultB + index.DefaultB*length)
+	}
+	idf := math.Log(1 + (float64(len(r.docs))-r.df[term]+0.5)/(r.df[term]+0.5))
+	return idf * weight * (index.DefaultK1 + 1) / (weight + index.DefaultK1)
 }

@@ -74,10 +74,7 @@ func (ix *Index) Search(q Query) []Hit {
 	defer scratch.release()
 	sc := scorer{snapshot: snap, scratch: scratch, k1: float32(ix.k1)}
 	sc.prepare(ix.weights, ix.b)
-	for i, term := range known.terms {
-		sc.add(term.postings, float32(term.impact), 1<<i)
-	}
-	hits := sc.best(&gate, &known, q.Limit)
+	hits := sc.run(&gate, known.terms, q.Limit)
 	if q.Explain {
 		sc.explain(hits, known.terms)
 	}
@@ -89,6 +86,7 @@ type queryTerm struct {
 	text     string
 	weight   float64
 	postings []byte
+	skips    []skip
 	df       uint32
 	// impact is the term's weight times its inverse document frequency.
 	impact float64
@@ -134,6 +132,7 @@ func (ix *Index) snapshot(q *Query, terms []queryTerm) (snapshot, gate) {
 		if number, ok := s.dict[hash]; ok {
 			terms[i].postings = s.terms[number].postings
 			terms[i].df = s.terms[number].df
+			terms[i].skips = s.skips[number]
 		}
 	}
 	snap := snapshot{

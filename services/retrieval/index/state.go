@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 )
 
 // state is the body of an index. Slices that searches read only grow at their
@@ -12,6 +13,8 @@ type state struct {
 	// with a probability below 10⁻⁶; they would then share their postings.
 	dict  map[uint64]uint32
 	terms []termEntry
+	// skips are the entry points into the long lists of postings, by term.
+	skips map[uint32][]skip
 
 	ids     map[string]uint32 // document id → ordinal of its living version
 	docs    []docEntry
@@ -43,7 +46,11 @@ type docEntry struct {
 }
 
 func newState() *state {
-	return &state{dict: make(map[uint64]uint32), ids: make(map[string]uint32)}
+	return &state{
+		dict:  make(map[uint64]uint32),
+		skips: make(map[uint32][]skip),
+		ids:   make(map[string]uint32),
+	}
 }
 
 // term returns the number of the term with this hash, making it if needed.
@@ -62,10 +69,23 @@ func (s *state) appendPosting(number, ordinal uint32, freqs *fieldFreqs) {
 	entry := &s.terms[number]
 	before := cap(entry.postings)
 	gap := ordinal - entry.last
+	start := len(entry.postings)
 	entry.postings = appendPosting(entry.postings, gap, freqs)
 	entry.last = ordinal
 	entry.df++
+	if end := len(entry.postings); end/skipBytes != start/skipBytes {
+		s.addSkip(number, skip{last: ordinal, offset: uint32(end)}) //nolint:gosec // 4 GB hold more documents than ordinals
+	}
 	s.heapBytes += cap(entry.postings) - before
+}
+
+// addSkip adds an entry point to a long list.
+func (s *state) addSkip(number uint32, entry skip) {
+	skips := s.skips[number]
+	before := cap(skips)
+	skips = append(skips, entry)
+	s.skips[number] = skips
+	s.heapBytes += (cap(skips) - before) * int(unsafe.Sizeof(skip{}))
 }
 
 // appendDoc adds a document whose postings are in place and returns nothing that
