@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/kiroku-dev/kiroku/services/retrieval/analysis"
+	"github.com/kiroku-dev/kiroku/services/internal/analysis"
 )
 
 // TestTermsOfOneToken lists everything that one token becomes.
