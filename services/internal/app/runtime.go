@@ -27,7 +27,7 @@ type Runtime struct {
 	Logger   *slog.Logger
 	Registry *prometheus.Registry
 	Version  string
-	// Ready is called once, when the service's address is bound and its stores have answered. May be nil.
+	// Ready is called once, when the service's address is bound and its stores have answered. Never nil.
 	Ready func(addr string)
 }
 

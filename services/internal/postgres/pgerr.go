@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/jackc/pgx/v5"
@@ -54,4 +55,13 @@ func IsUnavailable(err error) bool {
 		return true
 	}
 	return false
+}
+
+// Describe names an error without values: the SQLSTATE and the constraint, or the type. It may be shown and stored.
+func Describe(err error) string {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return "SQLSTATE " + pgErr.Code + " " + pgErr.ConstraintName
+	}
+	return fmt.Sprintf("%T", err)
 }

@@ -122,6 +122,7 @@ CREATE INDEX event_state_dead ON event_state (org_id, updated_at DESC, event_id)
 
 -- record_key names a record within what it was made of ("<prompt event>/turn"), so that extracting a turn again replaces
 -- its records. terms is the analysed text, from which the index of a project is built without analysing again.
+-- A deleted record is not found any more; extraction may bring it back unless it was forgotten, by a person and on purpose.
 -- visibility: 1 project, 2 private. observation_type: kiroku.record.v1.ObservationType.
 CREATE TABLE records (
     org_id           uuid NOT NULL REFERENCES orgs,
@@ -152,6 +153,7 @@ CREATE TABLE records (
     created_at       timestamptz NOT NULL,
     updated_at       timestamptz NOT NULL,
     deleted_at       timestamptz,
+    forgotten        boolean NOT NULL DEFAULT false,
     PRIMARY KEY (org_id, record_id),
     UNIQUE (org_id, project_id, record_key)
 );
