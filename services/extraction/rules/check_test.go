@@ -45,8 +45,8 @@ func checkRecords(t testing.TB, turn Turn, records []*recordv1.Record) {
 	require.Len(t, keys, len(records), "keys must differ")
 }
 
-// repeatsPrompt reports a record whose words are nearly all in the prompt. A rule in the user's own words repeats by its
-// nature: of it only the rest is asked to add something. Much fewer words than a long prompt are a digest, no repetition.
+// repeatsPrompt reports a record whose runs of words nearly all stand in the prompt. A rule in the user's own words repeats by its
+// nature: of it only the rest is asked to add something.
 func repeatsPrompt(turn Turn, r *recordv1.Record) bool {
 	if turn.Prompt == nil {
 		return false
@@ -55,29 +55,29 @@ func repeatsPrompt(turn Turn, r *recordv1.Record) bool {
 	if k := r.GetObservationType(); k == recordv1.ObservationType_OBSERVATION_TYPE_PREFERENCE || k == recordv1.ObservationType_OBSERVATION_TYPE_DECISION {
 		text = r.GetSummary()
 	}
-	asked := shingles(bodyText(turn.Prompt, "user"))
-	own := shingles(text)
-	fresh := 0
+	asked, own := shingles(bodyText(turn.Prompt, "user")), shingles(text)
+	known := 0
 	for s := range own {
-		if !asked[s] {
-			fresh++
+		if asked[s] {
+			known++
 		}
 	}
-	return fresh*10 < len(own) && len(asked) < 4*len(own)
+	return known*4 > len(own)*3
 }
 
-// shingles are the words of a text, and the pairs of characters of scripts without spaces.
+// shingles are the runs of three words of a text; in scripts without spaces a character counts as a word.
 func shingles(s string) map[string]bool {
-	out := map[string]bool{}
+	var words []string
 	for _, word := range strings.Fields(padded(s)) {
-		runes := []rune(word)
-		if !isWide(runes[0]) || len(runes) < 2 {
-			out[word] = true
+		if r, _ := utf8.DecodeRuneInString(word); isWide(r) {
+			words = append(words, strings.Split(word, "")...)
 			continue
 		}
-		for i := range len(runes) - 1 {
-			out[string(runes[i:i+2])] = true
-		}
+		words = append(words, word)
+	}
+	out := map[string]bool{}
+	for i := 0; i+3 <= max(len(words), 3) && len(words) > 0; i++ {
+		out[strings.Join(words[i:min(i+3, len(words))], " ")] = true
 	}
 	return out
 }

@@ -41,7 +41,8 @@ func readCommand(line string) command {
 	var shown []string
 	segments := splitSegments(line)
 	for i, seg := range segments {
-		words := programWords(seg.text)
+		typed := typedWords(seg.text)
+		words := programWords(typed)
 		if len(words) == 0 {
 			continue
 		}
@@ -55,7 +56,7 @@ func readCommand(line string) command {
 		}
 		out.masked = out.masked || seg.piped || (i+1 < len(segments) && segments[i+1].after == '|')
 		out.parts = append(out.parts, part)
-		if text := strings.Join(words, " "); !slices.Contains(shown, text) {
+		if text := strings.Join(typed, " "); !slices.Contains(shown, text) {
 			shown = append(shown, text)
 		}
 	}
@@ -113,17 +114,30 @@ func splitSegments(line string) []segment {
 	return out
 }
 
-// programWords gives the words of a simple command from its program on: without assignments, wrappers and redirections,
-// with the program's base name.
-func programWords(text string) []string {
+// typedWords gives the words of a simple command as they were typed, without shell keywords, assignments, time limits and
+// redirections.
+func typedWords(text string) []string {
 	words := plainWords(text)
+	for len(words) > 0 {
+		switch {
+		case isAssignment(words[0]) || shellKeywords[words[0]]:
+			words = words[1:]
+		case words[0] == "timeout" && len(words) > 2:
+			words = words[2:]
+		default:
+			return words
+		}
+	}
+	return words
+}
+
+// programWords gives the words from the program on that a command comes down to: behind wrappers such as npx.
+func programWords(words []string) []string {
 	for len(words) > 0 {
 		name := programName(words[0])
 		switch {
 		case isAssignment(words[0]) || wrappers[name]:
 			words = words[1:]
-		case name == "timeout" && len(words) > 2:
-			words = words[2:]
 		case len(words) > 2 && pairWrappers[name] == words[1]:
 			words = words[2:]
 			if words[0] == "--" || name == "direnv" {

@@ -123,6 +123,9 @@ func isIdentifier(word string) bool {
 	case strings.ContainsAny(word, "-:"):
 		return false
 	}
+	if word == "FAILED" || word == "ERROR" {
+		return false
+	}
 	return (lower || upper) && (under || inner) || (upper && digit && !lower) || (upper && !lower && !digit && len(word) > 4)
 }
 

@@ -44,6 +44,7 @@ var failureMarks = []failureMark{
 	{text: "npm ERR! ", weight: 4, proof: true},
 	{text: "npm error ", weight: 4, proof: true},
 	{text: "Caused by: ", weight: 4},
+	{text: "ERROR", weight: 4}, {text: "failed to ", weight: 4}, {text: "Failed to ", weight: 4},
 	{text: "Exception", weight: 4},
 	{text: "command not found", weight: 5},
 	{text: "is not recognized as", weight: 5},
@@ -82,9 +83,18 @@ const (
 	maxOutputs = 400 // lines of an output that are judged
 )
 
-// failureGist finds the line of an output that says best what went wrong, and whether any line proves failure.
-func failureGist(output, root string) (gist string, proven bool) {
-	best, test, lines := 0, "", 0
+// finding is the line of an output that says best what went wrong.
+type finding struct {
+	gist   string
+	weight int
+	// proven tells that some line proves failure.
+	proven bool
+}
+
+// findFailure reads an output line by line.
+func findFailure(output, root string) finding {
+	var f finding
+	test, last, lines := "", "", 0
 	for line := range strings.Lines(output) {
 		if lines++; lines > maxOutputs {
 			break
@@ -93,31 +103,42 @@ func failureGist(output, root string) (gist string, proven bool) {
 		if line == "" {
 			continue
 		}
+		last = line
 		if name, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
 			test, _, _ = strings.Cut(name, " ")
-			proven = true
-			if best < 3 {
-				best, gist = 3, test+" failed"
+			f.proven = true
+			if f.weight < 3 {
+				f.weight, f.gist = 3, test+" failed"
 			}
 			continue
 		}
-		weight, proof := lineWeight(line)
-		if isTestLog(line) {
-			// Verbose tests log passing things in the same way; only what follows a failed test is a failure.
-			proof = false
-			if weight = 5; test == "" || strings.Contains(line, " INFO ") {
-				weight = 2
-			}
-		}
-		proven = proven || proof
-		if weight > best || (weight == 7 && best == 7 && isException(line)) {
-			best, gist = weight, line
-			if test != "" && isTestLog(line) {
-				gist = test + ": " + line
-			}
+		f.judge(line, test)
+	}
+	if f.gist == "" && last != "" && !strings.HasPrefix(last, "Exit") {
+		f.gist = last
+	}
+	f.gist = tidyGist(f.gist, root)
+	return f
+}
+
+// judge takes the line when it says more than those before; test is the failed test it stands below.
+func (f *finding) judge(line, test string) {
+	weight, proof := lineWeight(line)
+	log := isTestLog(line)
+	if log {
+		// Verbose tests log passing things in the same way; only what follows a failed test is a failure.
+		proof = false
+		if weight = 5; test == "" || strings.Contains(line, " INFO ") {
+			weight = 2
 		}
 	}
-	return tidyGist(gist, root), proven
+	f.proven = f.proven || proof
+	if weight > f.weight || (weight == 7 && f.weight == 7 && isException(line)) {
+		f.weight, f.gist = weight, line
+		if test != "" && log {
+			f.gist = test + ": " + line
+		}
+	}
 }
 
 func lineWeight(line string) (weight int, proof bool) {
@@ -141,6 +162,9 @@ func lineWeight(line string) (weight int, proof bool) {
 			weight = max(weight, m.weight)
 			proof = proof || m.proof
 		}
+	}
+	if strings.Contains(line, "Tests run:") {
+		weight = 2
 	}
 	if !proof && countsFailures(line) {
 		return max(weight, 2), true
@@ -212,7 +236,10 @@ func tidyGist(line, root string) string {
 		line = strings.ReplaceAll(line, strings.TrimRight(root, `/\`)+"/", "")
 		line = strings.ReplaceAll(line, strings.TrimRight(root, `/\`)+`\`, "")
 	}
-	line = strings.TrimPrefix(strings.TrimLeft(line, "●✕×❯>-*=#| "), "E ")
+	line = strings.TrimLeft(line, "●✕×❯>-*=#| ")
+	for _, mark := range []string{"E ", "FAILED ", "[ERROR] "} {
+		line = strings.TrimPrefix(line, mark)
+	}
 	line = strings.TrimSpace(line)
 	return cut(strings.ReplaceAll(line, "`", "'"), maxGist)
 }
@@ -225,7 +252,7 @@ func passSummary(output string) string {
 			continue
 		}
 		if hasAny(line, []string{" passed", "Tests run:", " examples, 0 failures", "100% tests passed", "test result: ok", " passing"}) {
-			return oneLine(line)
+			return oneLine(strings.TrimPrefix(line, "[INFO] "))
 		}
 	}
 	return ""

@@ -1,6 +1,11 @@
 package rules
 
-import recordv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/record/v1"
+import (
+	"slices"
+	"strings"
+
+	recordv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/record/v1"
+)
 
 // Words that tell what a change was for. Whole words in lower case; those of scripts without spaces are plain parts.
 var (
@@ -28,7 +33,7 @@ func (w *work) kind() recordv1.ObservationType {
 	}
 	strong, _, _ := w.answer.findings()
 	switch {
-	case len(w.fixes) > 0:
+	case slices.ContainsFunc(w.fixes, func(f fix) bool { return f.tool == "" }):
 		return recordv1.ObservationType_OBSERVATION_TYPE_BUGFIX
 	case len(w.broken) > 0 && w.turn.Ended && w.answer.id == "":
 		return recordv1.ObservationType_OBSERVATION_TYPE_ERROR
@@ -52,12 +57,14 @@ func (w *work) changeKind() recordv1.ObservationType {
 		texts = texts[1:]
 	}
 	for _, text := range texts {
-		switch {
-		case hasAny(text, bugWords):
+		bug, moved, built := earliest(text, bugWords), earliest(text, refactorWords), earliest(text, featureWords)
+		switch first := min(bug, moved, built); {
+		case first == len(text):
+		case first == bug:
 			return recordv1.ObservationType_OBSERVATION_TYPE_BUGFIX
-		case hasAny(text, refactorWords):
+		case first == moved:
 			return recordv1.ObservationType_OBSERVATION_TYPE_REFACTOR
-		case hasAny(text, featureWords):
+		default:
 			return recordv1.ObservationType_OBSERVATION_TYPE_FEATURE
 		}
 	}
@@ -65,4 +72,15 @@ func (w *work) changeKind() recordv1.ObservationType {
 		return recordv1.ObservationType_OBSERVATION_TYPE_FEATURE
 	}
 	return recordv1.ObservationType_OBSERVATION_TYPE_SESSION_SUMMARY
+}
+
+// earliest is where the first of the words stands; the length of the text when none does.
+func earliest(text string, words []string) int {
+	first := len(text)
+	for _, word := range words {
+		if at := strings.Index(text, word); at >= 0 {
+			first = min(first, at)
+		}
+	}
+	return first
 }

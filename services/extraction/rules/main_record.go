@@ -8,11 +8,16 @@ import (
 )
 
 const (
-	maxTitle   = 150
+	maxTitle   = 180
 	maxSummary = 320
 	maxAsked   = 150
-	maxFact    = 240
-	maxFacts   = 8
+	maxFact    = 300
+	// maxCommands bounds the statement of commands that work.
+	maxCommands = 220
+	// tightSummary and tightAsked leave room for the facts when there are fixes and reasons to tell.
+	tightSummary = 200
+	tightAsked   = 90
+	maxFacts     = 8
 	// minNewWords is how many words a record must have that its prompt has not.
 	minNewWords = 3
 )
@@ -22,12 +27,13 @@ type draft struct {
 	title, summary string
 	facts          []string
 	room           int
+	summaryRoom    int
 	// said is everything said so far, to say nothing twice.
 	said string
 }
 
 func newDraft(title string) *draft {
-	return &draft{title: title, room: MaxCharacters - utf8.RuneCountInString(title), said: plainKey(title)}
+	return &draft{title: title, room: MaxCharacters - utf8.RuneCountInString(title), summaryRoom: maxSummary, said: plainKey(title)}
 }
 
 // plainKey compares sentences without case, marks and spaces.
@@ -41,7 +47,7 @@ func (d *draft) repeats(s string) bool {
 // addSummary appends a sentence when it fits and is new.
 func (d *draft) addSummary(s string) bool {
 	n := utf8.RuneCountInString(s) + 1
-	if s == "" || d.repeats(s) || utf8.RuneCountInString(d.summary)+n > maxSummary || n > d.room {
+	if s == "" || d.repeats(s) || n > d.summaryRoom || n > d.room {
 		return false
 	}
 	if d.summary != "" {
@@ -49,6 +55,7 @@ func (d *draft) addSummary(s string) bool {
 	}
 	d.summary += s
 	d.room -= n
+	d.summaryRoom -= n
 	d.said += plainKey(s)
 	return true
 }
@@ -124,8 +131,12 @@ func (w *work) title(heads []string) (title string, rest []string) {
 }
 
 func (w *work) summarise(d *draft, heads []string) {
+	asked := maxAsked
+	if len(w.fixes) > 0 || (len(w.worked) > 0 && len(heads) > 3) {
+		asked, d.summaryRoom = tightAsked, tightSummary
+	}
 	if !w.request.empty {
-		if gist := w.request.gist(maxAsked); gist != "" && !d.repeats(gist) {
+		if gist := w.request.gist(asked); gist != "" && !d.repeats(gist) {
 			d.addSummary("Asked: " + endSentence(gist))
 		}
 	}
@@ -152,11 +163,14 @@ func endSentence(s string) string {
 // addFacts adds what is worth knowing later, the most useful first, and returns how many fixes found room.
 func (w *work) addFacts(d *draft, heads []string) (fixes int) {
 	strong, weak, open := w.answer.findings()
-	if len(w.fixes) > 0 && (d.addFact(w.fixes[0].statement(130)) || d.addFact(w.fixes[0].statement(70))) {
+	if len(w.fixes) > 0 && (d.addFact(w.fixes[0].statement(150)) || d.addFact(w.fixes[0].statement(70))) {
 		fixes = 1
 	}
-	addSome(d, strong, 1)
 	d.addFact(w.commandsThatWork())
+	addSome(d, strong, 1)
+	if w.request.report != "" && fixes == 0 {
+		d.addFact("Reported: " + endSentence(w.request.report))
+	}
 	if len(w.broken) > 0 && w.turn.Ended {
 		d.addFact(w.stillBroken())
 	}
@@ -195,7 +209,7 @@ func (w *work) commandsThatWork() string {
 	for class := commandTest; class >= commandTask && len(parts) < 4; class-- {
 		for i := len(w.worked) - 1; i >= 0 && len(parts) < 4; i-- {
 			s := &w.worked[i]
-			if s.command.class != class {
+			if s.command.class != class || (class == commandDependencies && len(parts) > 0) {
 				continue
 			}
 			text := "`" + s.command.display + "`"
@@ -208,7 +222,7 @@ func (w *work) commandsThatWork() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	for len(parts) > 1 && utf8.RuneCountInString(strings.Join(parts, ", ")) > maxFact-10 {
+	for len(parts) > 1 && utf8.RuneCountInString(strings.Join(parts, ", ")) > maxCommands {
 		parts = parts[:len(parts)-1]
 	}
 	return "Works: " + strings.Join(parts, ", ") + "."

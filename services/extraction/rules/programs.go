@@ -28,9 +28,12 @@ type program struct {
 	skip string
 }
 
+// shellKeywords may stand before a simple command.
+var shellKeywords = map[string]bool{"do": true, "then": true, "else": true, "if": true, "while": true, "until": true, "!": true, "sudo": true, "time": true, "exec": true}
+
 // wrappers run the program named after them.
 var wrappers = map[string]bool{
-	"sudo": true, "time": true, "env": true, "nice": true, "nohup": true, "exec": true, "npx": true, "bunx": true, "pnpx": true,
+	"env": true, "nice": true, "nohup": true, "npx": true, "bunx": true, "pnpx": true,
 	"xvfb-run": true, "command": true, "dotenv": true, "uvx": true, "winpty": true,
 }
 

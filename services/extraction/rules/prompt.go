@@ -18,6 +18,8 @@ type request struct {
 	// question tells that it asks to know rather than to do.
 	question bool
 	long     bool
+	// report is the error that the user pasted, if any.
+	report string
 }
 
 const (
@@ -55,6 +57,11 @@ func readPrompt(ev *eventv1.Event) request {
 	r.units = units(text)
 	r.empty = isEmptyRequest(text)
 	r.question = isQuestion(text)
+	if r.human && strings.Contains(text, "\n") {
+		if found := findFailure(text, ev.GetSource().GetProjectPath()); found.weight > 5 {
+			r.report = found.gist
+		}
+	}
 	return r
 }
 

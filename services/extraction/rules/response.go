@@ -59,6 +59,10 @@ func (r *response) read(v *structpb.Value, depth int) {
 	}
 	switch kind := v.GetKind().(type) {
 	case *structpb.Value_StringValue:
+		if inner := embedded(kind.StringValue); inner != nil && depth < 2 {
+			r.read(inner, depth+1)
+			return
+		}
 		r.addText(kind.StringValue)
 	case *structpb.Value_ListValue:
 		for i, item := range kind.ListValue.GetValues() {
@@ -108,6 +112,21 @@ func (r *response) addText(s string) {
 	if code, ok := exitInText(s); ok {
 		r.exit, r.hasExit = code, true
 	}
+}
+
+// maxEmbedded bounds the JSON in a string that is decoded.
+const maxEmbedded = 64 << 10
+
+// embedded decodes an object that an agent gives as JSON in a string; nil when the string is none.
+func embedded(s string) *structpb.Value {
+	if len(s) > maxEmbedded || !strings.HasPrefix(s, "{\"") || !strings.HasSuffix(s, "}") {
+		return nil
+	}
+	v := &structpb.Value{}
+	if err := v.UnmarshalJSON([]byte(s)); err != nil {
+		return nil
+	}
+	return v
 }
 
 func number(v *structpb.Value) (int, bool) {

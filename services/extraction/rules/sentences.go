@@ -50,15 +50,8 @@ func endsSentence(s string, start, next int, r rune) bool {
 		if next >= len(s) {
 			return true
 		}
-		following, n := utf8.DecodeRuneInString(s[next:])
-		if !unicode.IsSpace(following) {
-			return false
-		}
-		if r != '.' {
-			return true
-		}
-		after, _ := utf8.DecodeRuneInString(strings.TrimLeft(s[next+n:], " "))
-		return !unicode.IsLower(after) && !endsInAbbreviation(s[start:next])
+		following, _ := utf8.DecodeRuneInString(s[next:])
+		return unicode.IsSpace(following) && (r != '.' || !endsInAbbreviation(s[start:next]))
 	}
 	return false
 }
@@ -69,5 +62,8 @@ func endsInAbbreviation(s string) bool {
 		return true
 	}
 	digits := strings.TrimSuffix(word, ".")
+	if utf8.RuneCountInString(digits) == 1 && len(word) < len(s) {
+		return unicode.IsLetter([]rune(digits)[0])
+	}
 	return digits != "" && len(digits) <= 2 && strings.Trim(digits, "0123456789") == "" && len(word) == len(s)
 }

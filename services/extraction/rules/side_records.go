@@ -44,7 +44,7 @@ func (w *work) statementRecord(s statement, main *recordv1.Record) *recordv1.Rec
 		kind, what = recordv1.ObservationType_OBSERVATION_TYPE_DECISION, "Decision"
 	}
 	r := w.newRecord(kind, map[string]bool{w.turn.Prompt.GetEventId(): true})
-	r.Title = cut(upperFirst(strings.TrimRight(s.text, ".。!！")), maxTitle)
+	r.Title = cut(upperFirst(strings.TrimRight(standalone(s.text), ".。!！")), maxTitle)
 	r.Summary = what + " in the words of " + speaker(w.turn.ActorID)
 	if main != nil && main.GetTitle() != r.GetTitle() {
 		r.Summary += ", stated during: " + main.GetTitle()
@@ -60,6 +60,16 @@ func (w *work) statementRecord(s statement, main *recordv1.Record) *recordv1.Rec
 	r.FilesTouched = namedFiles(s.text, w.root)
 	r.Confidence = 0.8
 	return r
+}
+
+// standalone drops the word that ties a sentence to the one before.
+func standalone(s string) string {
+	for _, tie := range []string{"And ", "and ", "Also, ", "Also ", "also ", "But ", "but ", "Und ", "und ", "Et ", "et ", "Y "} {
+		if rest, ok := strings.CutPrefix(s, tie); ok {
+			return rest
+		}
+	}
+	return s
 }
 
 // looksLikeCode reports a pasted line of source: its comments and strings are nobody's wishes.

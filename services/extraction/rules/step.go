@@ -88,12 +88,12 @@ func (s *step) judge(facts *eventv1.ToolFacts, answer *structpb.Value, root stri
 		s.summarise(text)
 		return
 	}
-	gist, proven := failureGist(text, root)
+	found := findFailure(text, root)
 	switch {
 	case s.outcome == outcomeFailed:
-		s.gist = gist
-	case proven && s.command.class >= commandBuild:
-		s.outcome, s.gist = outcomeFailed, gist
+		s.gist = found.gist
+	case found.proven && s.command.class >= commandBuild:
+		s.outcome, s.gist = outcomeFailed, found.gist
 	case s.outcome == outcomeUnknown && s.command.telling() && hasAny(text, passMarks):
 		s.outcome = outcomePassed
 	}
