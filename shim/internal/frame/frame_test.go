@@ -162,6 +162,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(frame.Append(nil, &r))
 	f.Add(frame.Append(nil, &frame.Request{}))
 	f.Add(frame.AppendAnswer(nil, frame.Answer{Status: frame.Accepted, Stdout: []byte("x")}))
+	f.Add(append([]byte("K\x01\x01\x00\x00\x00\x00\x03\x00\x00\x00\x00"), 4, 1, 0x2f)) // no time
 	f.Add([]byte("K\x01\x01\x00\x00\x00\x00\x02\x00\x00\x00\x00\x03\x00"))
 	f.Add([]byte("K\x01\x01\x00\x00\x00\x00\x0c\x00\x00\x00\x00\x05\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -138,7 +138,9 @@ func appendMeta(b []byte, r *Request) []byte {
 		b = appendNumber(b, tagAncestorStart, p.Start)
 		b = appendField(b, tagAncestorName, p.Name)
 	}
-	b = appendNumber(b, tagTime, uint64(r.Time.UnixNano()))
+	if !r.Time.IsZero() { // a zero time has no number of nanoseconds
+		b = appendNumber(b, tagTime, uint64(r.Time.UnixNano()))
+	}
 	b = appendField(b, tagEvent, r.Event)
 	b = appendNumber(b, tagBudget, uint64(r.Budget))
 	b = appendField(b, tagVersion, r.Version)
