@@ -7,27 +7,33 @@ import (
 
 // credentialUnder tells the kind of credential that text is when it stands under key in decoded JSON.
 func credentialUnder(key, text string) (kind string, ok bool) {
-	if strings.Contains(text, "[REDACTED") || strings.ContainsAny(text, " \t\r\n") {
+	if strings.Contains(text, "[REDACTED") || isSample(text) {
 		return "", false
 	}
-	folded := strings.ToLower(key)
-	for i := range detectors {
-		d := &detectors[i]
-		if !d.assigned {
-			continue
-		}
-		for _, literal := range d.literals {
-			at := strings.LastIndex(folded, literal)
-			if at < 0 || len(folded) != len(key) {
-				continue
-			}
-			m := match{value: text, prefix: key[:at+len(literal)], suffix: key[at+len(literal):]}
-			if !isSample(text) && d.check(m) {
+	known := literals()
+	for _, o := range known.occurrences(key) {
+		end := o.start + len(known.literals[o.literal])
+		m := match{value: text, prefix: key[:end], suffix: key[end:]}
+		for _, index := range known.starts[o.literal] {
+			if d := &detectors[index]; d.assigned && d.accepts(m) {
 				return d.kind, true
 			}
 		}
 	}
 	return "", false
+}
+
+// accepts tells whether a whole JSON string is a credential of d's kind: one word, or two in an authorization header.
+func (d *detector) accepts(m match) bool {
+	if scheme, value, found := strings.Cut(m.value, " "); found && d.kind == "authorization" && isName(scheme, 0) {
+		m.value = value
+		return !isSample(value) && isWord(value) && written(m)
+	}
+	return isWord(m.value) && d.check(m)
+}
+
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsAny(s, " \t\r\n")
 }
 
 // secretPassword tells whether a value assigned to a password is one. People choose short ones, so length says little.

@@ -2,7 +2,6 @@ package redact
 
 import (
 	"strings"
-	"sync"
 )
 
 // window is how many bytes after a literal a pattern sees. A value that reaches its end is followed further by hand, so
@@ -18,47 +17,18 @@ type match struct {
 	next   byte   // the byte after the value, or 0
 }
 
-// prefilter holds the literals of all detectors and which detectors each one starts.
-type prefilter struct {
-	*literalIndex
-	starts [][]int // indexes in detectors, by literal
-}
-
-var credentials = sync.OnceValue(func() *prefilter {
-	var literals []string
-	var starts [][]int
-	ids := map[string]int{}
-	for i := range detectors {
-		for _, literal := range detectors[i].literals {
-			id, known := ids[literal]
-			if !known {
-				id = len(literals)
-				ids[literal] = id
-				literals, starts = append(literals, literal), append(starts, nil)
-			}
-			starts[id] = append(starts[id], i)
-		}
-	}
-	return &prefilter{newLiteralIndex(literals), starts}
-})
-
 // placeholder replaces a credential of a kind.
 func placeholder(kind string) string {
 	return "[REDACTED:" + kind + "]"
 }
 
-// replaceCredentials replaces the credentials in s by placeholders.
-func replaceCredentials(s string) string {
-	known := credentials()
-	found := known.occurrences(s)
-	if len(found) == 0 {
-		return s
-	}
-	if cuts := known.cuts(s, found, false); len(cuts) > 0 {
+// replaceCredentials replaces the credentials in s, whose literals are found, by placeholders.
+func (p *prefilter) replaceCredentials(s string, found []occurrence) string {
+	if cuts := p.cuts(s, found, false); len(cuts) > 0 {
 		s = cut(s, cuts)
-		found = known.occurrences(s)
+		found = p.occurrences(s)
 	}
-	return cut(s, known.cuts(s, found, true))
+	return cut(s, p.cuts(s, found, true))
 }
 
 // cuts tries the detectors, contextual or not, that the occurrences start.

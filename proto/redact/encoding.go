@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// mayHoldTag is a cheap test for any byte sequence that can stand for '<'.
-func mayHoldTag(s string) bool {
-	return strings.IndexByte(s, '<') >= 0 ||
-		strings.IndexByte(s, '&') >= 0 ||
-		strings.IndexByte(s, '\\') >= 0
-}
-
 // encoded gives the width of one character at i that stands for char: plain, escaped for JSON (nested strings included:
 // any number of backslashes) or as a character entity. Zero means that something else is there.
 func encoded(s string, i int, char byte) int {

@@ -9,6 +9,8 @@
 // literal index are made on first use.
 package redact
 
+import "slices"
+
 const (
 	// Redacted replaces a private passage. Placeholders of credentials also name the kind: "[REDACTED:github-token]".
 	Redacted = "[REDACTED]"
@@ -38,10 +40,18 @@ func String(s string) string {
 
 // scrub is one pass over a string that is valid UTF-8.
 func scrub(s string) string {
-	if mayHoldTag(s) {
-		s = cut(s, privateCuts(s))
-		s = cut(s, fenceCuts(s))
-		s = cut(s, noiseCuts(s))
+	known := literals()
+	found := known.occurrences(s)
+	if len(found) == 0 {
+		return s
 	}
-	return replaceCredentials(s)
+	if slices.ContainsFunc(found, known.namesElement) {
+		stripped := cut(s, privateCuts(s))
+		stripped = cut(stripped, fenceCuts(stripped))
+		stripped = cut(stripped, noiseCuts(stripped))
+		if stripped != s {
+			s, found = stripped, known.occurrences(stripped)
+		}
+	}
+	return known.replaceCredentials(s, found)
 }

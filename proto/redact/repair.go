@@ -10,7 +10,9 @@ const replacement = string(utf8.RuneError)
 
 // repair makes s valid UTF-8 without NUL.
 func repair(s string) string {
-	s = strings.ToValidUTF8(s, replacement)
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, replacement)
+	}
 	if strings.IndexByte(s, 0) < 0 {
 		return s
 	}

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 )
@@ -17,20 +16,21 @@ const tooDeep = "[REDACTED:nesting]"
 // that become equal are told apart by a suffix, so no value is lost. The input is not changed; values of other types
 // than encoding/json makes are returned as they are.
 func Value(v any) any {
-	return value(v, 0)
+	return value("", v, 0)
 }
 
-func value(v any, depth int) any {
+// value scrubs what stands under key, or anywhere in an array under it, depth levels below the root.
+func value(key string, v any, depth int) any {
 	switch v := v.(type) {
 	case string:
-		return String(v)
+		return namedValue(key, v)
 	case []any:
 		if depth >= maxDepth {
 			return tooDeep
 		}
 		scrubbed := make([]any, len(v))
 		for i := range v {
-			scrubbed[i] = value(v[i], depth+1)
+			scrubbed[i] = value(key, v[i], depth+1)
 		}
 		return scrubbed
 	case map[string]any:
@@ -46,13 +46,23 @@ func object(v map[string]any, depth int) map[string]any {
 	scrubbed := make(map[string]any, len(v))
 	names := scrubbedKeys(v)
 	for key, member := range v {
-		if text, ok := member.(string); ok {
-			scrubbed[names[key]] = namedValue(key, text)
-			continue
+		name := key
+		if key == "value" {
+			name = entryName(v)
 		}
-		scrubbed[names[key]] = value(member, depth+1)
+		scrubbed[names[key]] = value(name, member, depth+1)
 	}
 	return scrubbed
+}
+
+// entryName is the name of an entry written as an object, such as {"name": "DB_PASSWORD", "value": …}.
+func entryName(v map[string]any) string {
+	for _, member := range [...]string{"name", "key"} {
+		if name, ok := v[member].(string); ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // scrubbedKeys gives each key of v its scrubbed form, all different. Keys that scrubbing leaves alone keep their names;
@@ -61,7 +71,7 @@ func scrubbedKeys(v map[string]any) map[string]string {
 	names := make(map[string]string, len(v))
 	taken := make(map[string]bool, len(v))
 	var changed []string
-	for key := range maps.Keys(v) {
+	for key := range v {
 		if String(key) != key {
 			changed = append(changed, key)
 			continue
@@ -83,6 +93,9 @@ func scrubbedKeys(v map[string]any) map[string]string {
 // namedValue scrubs a string that stands under key.
 func namedValue(key, text string) string {
 	text = String(text)
+	if key == "" {
+		return text
+	}
 	if kind, ok := credentialUnder(key, text); ok {
 		return placeholder(kind)
 	}
