@@ -103,7 +103,7 @@ func BenchmarkBuild(b *testing.B) {
 // TestMemoryPerRecord holds the index to 1 KB a record, measured on the heap and
 // not only by its own count.
 func TestMemoryPerRecord(t *testing.T) {
-	const records, perRecord = 20_000, 1024
+	const records, perRecord = 10_000, 1024
 	heap := func() int {
 		runtime.GC()
 		runtime.GC() // the second one frees what sync.Pool held back

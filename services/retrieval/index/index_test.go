@@ -281,7 +281,7 @@ func TestDeadDocumentsAreLeftBehind(t *testing.T) {
 // began.
 func TestReadersSeeWholeVersions(t *testing.T) {
 	t.Parallel()
-	const records, rounds, readers = 50, 60, 4
+	const records, rounds, readers = 50, 40, 4
 	ix := index.New(index.Options{})
 	for i := range records {
 		ix.Upsert(record(fmt.Sprint(i), "steady", "round0"))

@@ -80,8 +80,8 @@ func TestWornIndexEqualsRebuilt(t *testing.T) {
 	random := rand.New(rand.NewSource(8)) //nolint:gosec // test data
 	ix := index.New(index.Options{})
 	living := map[string]index.Document{}
-	for range 9000 {
-		doc := c.document(random.Intn(4000))
+	for range 4000 {
+		doc := c.document(random.Intn(1500))
 		if random.Intn(5) == 0 {
 			ix.Delete(doc.ID)
 			delete(living, doc.ID)
@@ -91,7 +91,7 @@ func TestWornIndexEqualsRebuilt(t *testing.T) {
 		ix.Upsert(doc)
 	}
 	fresh := rebuilt(living, index.Options{})
-	for i := range 300 {
+	for i := range 150 {
 		query := index.Query{
 			Terms: c.terms(1 + i%20), Actor: fmt.Sprintf("dev-%d", i%20), Limit: 1 + i%60, Explain: i%7 == 0,
 		}
@@ -106,7 +106,7 @@ func TestWornIndexEqualsRebuilt(t *testing.T) {
 // the same answer: what a search skips must not have been in it.
 func TestSearchEqualsBruteForce(t *testing.T) {
 	t.Parallel()
-	const records, deleted, queries = 3000, 300, 60
+	const records, deleted, queries = 2000, 200, 60
 	c := newCorpus(9)
 	ix := index.New(index.Options{})
 	docs := map[string]index.Document{}

@@ -34,20 +34,23 @@ func (sc *scorer) run(g *gate, terms []queryTerm, limit int) []candidate {
 // been touched before it pays to look for the threshold.
 const pruneFactor = 1
 
+// rounding is more than the share of a sum of some dozens of float32 that can get
+// lost. Bounds give way by it, so that no tie is broken by rounding.
+const rounding = 1e-5
+
 // bound is more than what the terms can add to any document.
 func (sc *scorer) bound(terms []queryTerm) float32 {
-	const slack = 1.0001 // more than rounding can take
 	sum := float32(0)
 	for _, term := range terms {
 		sum += float32(term.impact) * (sc.k1 + 1)
 	}
-	return sum * slack
+	return sum * (1 + rounding)
 }
 
 // finish scores the last terms for the documents that can still reach the
 // threshold, and gives up the others. first is the position of terms[0].
 func (sc *scorer) finish(g *gate, terms []queryTerm, first, limit int, threshold float32) {
-	kept := sc.contenders(threshold - sc.bound(terms))
+	kept := sc.contenders(threshold*(1-rounding) - sc.bound(terms))
 	for i, term := range terms {
 		places := cursor{data: term.postings, skips: term.skips}
 		for _, ordinal := range kept {
@@ -58,7 +61,7 @@ func (sc *scorer) finish(g *gate, terms []queryTerm, first, limit int, threshold
 			}
 		}
 		threshold = max(threshold, sc.nth(g, kept, limit))
-		minimum := threshold - sc.bound(terms[i+1:])
+		minimum := threshold*(1-rounding) - sc.bound(terms[i+1:])
 		kept = slices.DeleteFunc(kept, func(ordinal uint32) bool { return sc.cells[ordinal].score < minimum })
 	}
 }
