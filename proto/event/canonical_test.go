@@ -45,17 +45,18 @@ func canonical(t require.TestingT, body *eventv1.Body) string {
 
 func TestCanonicalBodyHasThePublishedShape(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, `{"content":"","type":"text"}`, canonical(t, textBody("")))
-	require.Equal(t, `{"content":"use </b> & \"WAL\"\n","type":"text"}`, canonical(t, textBody("use </b> & \"WAL\"\n")))
-	require.Equal(t, `{"turns":[],"type":"message"}`, canonical(t, messageBody()))
-	require.Equal(t, `{"turns":[{"content":"why?","role":"user"},{"content":"so","role":"assistant"}],"type":"message"}`,
-		canonical(t, messageBody(turn("user", "why?"), turn("assistant", "so"))))
-	require.Equal(t, `{"data":{"tool_input":{"path":"a.go"},"tool_name":"fs_read","tool_response":[true,false,null,1]},"type":"json"}`,
-		canonical(t, data(t, map[string]any{
-			"tool_name": "fs_read", "tool_response": []any{true, false, nil, 1}, "tool_input": map[string]any{"path": "a.go"},
-		})))
-	require.Equal(t, `{"data":{},"type":"json"}`, canonical(t, data(t, map[string]any{})))
-	require.Equal(t, `{"data":[],"type":"json"}`, canonical(t, data(t, []any{})))
+	tool := map[string]any{"tool_name": "fs_read", "tool_response": []any{true, false, nil, 1}, "tool_input": map[string]any{"path": "a.go"}}
+	for want, body := range map[string]*eventv1.Body{
+		`{"content":"","type":"text"}`:                     textBody(""),
+		`{"content":"use </b> & \"WAL\"\n","type":"text"}`: textBody("use </b> & \"WAL\"\n"),
+		`{"turns":[],"type":"message"}`:                    messageBody(),
+		`{"turns":[{"content":"why?","role":"user"},{"content":"so","role":"assistant"}],"type":"message"}`:               messageBody(turn("user", "why?"), turn("assistant", "so")),
+		`{"data":{"tool_input":{"path":"a.go"},"tool_name":"fs_read","tool_response":[true,false,null,1]},"type":"json"}`: data(t, tool),
+		`{"data":{},"type":"json"}`: data(t, map[string]any{}),
+		`{"data":[],"type":"json"}`: data(t, []any{}),
+	} {
+		require.Equal(t, want, canonical(t, body)) // byte for byte
+	}
 }
 
 // The numbers of RFC 8785, appendix B, by their IEEE bits, and the borders of ECMAScript's notations.
@@ -106,14 +107,14 @@ func TestCanonicalKeyOrder(t *testing.T) {
 	want := `{"\r":true,"1":true,"` + "\u0080" + `":true,"ö":true,"€":true,"😀":true,"` + "\ufb33" + `":true}`
 	require.Equal(t, `{"data":`+want+`,"type":"json"}`, canonical(t, data(t, fields)))
 
-	require.Equal(t, `{"data":{"":1,"a":2,"aa":3,"b":4},"type":"json"}`,
-		canonical(t, data(t, map[string]any{"b": 4, "aa": 3, "a": 2, "": 1})))
+	want = `{"data":{"":1,"a":2,"aa":3,"b":4},"type":"json"}`
+	require.Equal(t, want, canonical(t, data(t, map[string]any{"b": 4, "aa": 3, "a": 2, "": 1})))
 }
 
 func TestCanonicalEscapes(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, `{"content":"\u0000\u0001\b\t\n\u000b\f\r\u001f \"\\/`+"\u007f\u2028\u2029😀"+`","type":"text"}`,
-		canonical(t, textBody("\x00\x01\b\t\n\v\f\r\x1f \"\\/\u007f\u2028\u2029😀")))
+	want := `{"content":"\u0000\u0001\b\t\n\u000b\f\r\u001f \"\\/` + "\u007f\u2028\u2029😀" + `","type":"text"}`
+	require.Equal(t, want, canonical(t, textBody("\x00\x01\b\t\n\v\f\r\x1f \"\\/\u007f\u2028\u2029😀")))
 }
 
 func TestCanonicalBodyRefuses(t *testing.T) {

@@ -22,7 +22,7 @@ var entropy = struct {
 // NewID makes an event id for that time, with 80 bits of cryptographic entropy. Ids made one after another for the same
 // millisecond ascend within the process. It is safe for concurrent use. Times before 1970 are read as 1970.
 func NewID(at time.Time) string {
-	ms := uint64(max(at.UnixMilli(), 0)) //nolint:gosec // not negative
+	ms := uint64(max(at.UnixMilli(), 0))
 	ms = min(ms, ulid.MaxTime())
 	entropy.Lock()
 	defer entropy.Unlock()

@@ -79,14 +79,14 @@ func cutEnvelope(ev *eventv1.Event) {
 		}
 	})
 	if t := ev.GetTool(); t != nil {
-		t.Files = cutList(t.Files, maxFiles, maxPath, maxFilesBytes)
+		t.Files = cutList(t.GetFiles(), maxFiles, maxPath, maxFilesBytes)
 	}
 	ev.Missing = cutList(ev.GetMissing(), maxMissing, maxName, maxMapBytes)
 	if l := ev.GetLifecycle(); l != nil {
-		l.Metadata = cutMap(l.Metadata)
+		l.Metadata = cutMap(l.GetMetadata())
 	}
 	if m := ev.GetMetadata(); m != nil {
-		m.Labels = cutMap(m.Labels)
+		m.Labels = cutMap(m.GetLabels())
 	}
 }
 

@@ -39,7 +39,7 @@ func TestParseNamespaceRefuses(t *testing.T) {
 		"/actor/a/project/p/q/":               event.ErrNamespace,
 		"/actor/a/b/project/p/":               event.ErrNamespace,
 		"/Actor/a/project/p/":                 event.ErrNamespace,
-		" /actor/a/project/p/":                event.ErrNamespace,
+		"x/actor/a/project/p/":                event.ErrNamespace,
 		"/actor/a/project//":                  event.ErrProject,
 		"/actor/a/project/*/":                 event.ErrProject,
 		"/actor/a/project/../":                event.ErrProject,

@@ -29,7 +29,7 @@ func Normalize(ev *eventv1.Event) {
 		ev.TypeVersion = firstTypeVersion
 	}
 	if ev.GetMetadata().GetSource() == "" && ev.GetSource().GetSurface() != "" {
-		if ev.Metadata == nil {
+		if ev.GetMetadata() == nil {
 			ev.Metadata = &eventv1.Metadata{}
 		}
 		ev.Metadata.Source = ev.GetSource().GetSurface()
@@ -41,7 +41,7 @@ func Normalize(ev *eventv1.Event) {
 func normalizeFlags(ev *eventv1.Event) {
 	newer := newerVersion(ev)
 	truncated := ev.GetFlags().GetTruncated() || Truncated(ev.GetBody())
-	if ev.Flags == nil {
+	if ev.GetFlags() == nil {
 		if !newer && !truncated {
 			return
 		}

@@ -44,7 +44,7 @@ func (s Scrubbed) Truncate(limit int) Scrubbed {
 		cutEnvelope(ev)
 	}
 	if cut || !fits {
-		if ev.Flags == nil {
+		if ev.GetFlags() == nil {
 			ev.Flags = &eventv1.Flags{}
 		}
 		ev.Flags.Truncated = true
