@@ -7,11 +7,14 @@ import (
 
 // credentialUnder tells the kind of credential that text is when it stands under key in decoded JSON.
 func credentialUnder(key, text string) (kind string, ok bool) {
-	if strings.Contains(text, "[REDACTED") || isSample(text) {
+	if strings.Contains(text, openPlaceholder) || isSample(text) {
 		return "", false
 	}
 	known := literals()
 	for _, o := range known.occurrences(key) {
+		if insidePlaceholder(key, o.start) {
+			continue
+		}
 		end := o.start + len(known.literals[o.literal])
 		m := match{value: text, prefix: key[:end], suffix: key[end:]}
 		for _, index := range known.starts[o.literal] {

@@ -46,3 +46,13 @@ func BenchmarkJSON1KB(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkStringHostile shows that texts made to be slow take time in proportion to their length.
+func BenchmarkStringHostile(b *testing.B) {
+	for name, unit := range map[string]string{
+		"assignments": "token=", "prefixes": "sk-", "headers": "-----BEGIN " + "PRIVATE KEY-----", "tags": "<private a=\"",
+		"joints": "<pri<user_query>vate>", "backslashes": `\`,
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkString(b, strings.Repeat(unit, 1<<16/len(unit))) })
+	}
+}

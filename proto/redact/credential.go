@@ -4,22 +4,30 @@ import (
 	"strings"
 )
 
-// window is how many bytes after a literal a pattern sees. A value that reaches its end is followed further by hand, so
-// the time a text takes does not grow with the square of its length.
-const window = 1024
+// A pattern sees so many bytes from a literal on. A value that reaches the end of them is followed further by hand, so the
+// time a text takes does not grow with the square of its length.
+const (
+	window           = 512 // holds the header of a JWT and the start of its payload
+	contextualWindow = 256
+)
 
 // match is a possible credential.
 type match struct {
-	value  string
-	suffix string // what followed the keyword within its name
-	prefix string // the keyword itself, as written
-	bare   bool   // not quoted
-	next   byte   // the byte after the value, or 0
+	start, end int    // byte offsets of the value in the text
+	value      string // as far as the pattern saw it
+	cut        bool   // the value reaches the end of what the pattern saw
+	bare       bool   // it is not quoted
+	next       byte   // what follows it, or 0
+	prefix     string // the keyword before it, as written
+	suffix     string // the rest of the name after the keyword
 }
+
+// openPlaceholder starts every placeholder.
+const openPlaceholder = "[REDACTED"
 
 // placeholder replaces a credential of a kind.
 func placeholder(kind string) string {
-	return "[REDACTED:" + kind + "]"
+	return openPlaceholder + ":" + kind + "]"
 }
 
 // replaceCredentials replaces the credentials in s, whose literals are found, by placeholders.
@@ -44,46 +52,64 @@ func (p *prefilter) cuts(s string, found []occurrence, contextual bool) []replac
 			if d.contextual != contextual {
 				continue
 			}
-			if c, ok := d.credentialAt(s, o.start); ok {
+			m, ok := d.matchAt(s, o.start)
+			if !ok {
+				continue
+			}
+			if c, ok := d.credential(s, m); ok {
 				cuts = append(cuts, c)
 				kept = c.end
 				break
+			}
+			if !contextual {
+				kept = m.end // a token that was refused holds no other of its kind
 			}
 		}
 	}
 	return cuts
 }
 
-// credentialAt tells what to replace when a credential starts at i.
-func (d *detector) credentialAt(s string, i int) (replaced, bool) {
-	if !d.contextual && !startsWord(s, i) {
-		return replaced{}, false
+// matchAt applies the pattern at i.
+func (d *detector) matchAt(s string, i int) (match, bool) {
+	size := contextualWindow
+	if !d.contextual {
+		size = window
+		if !startsWord(s, i) {
+			return match{}, false
+		}
 	}
 	re := d.regexp()
-	seen := s[i:min(len(s), i+window)]
+	seen := s[i:min(len(s), i+size)]
 	groups := re.FindStringSubmatchIndex(seen)
 	if groups == nil {
-		return replaced{}, false
+		return match{}, false
 	}
 	start, end, bare := valueGroup(re.SubexpIndex("value"), re.SubexpIndex("bare"), groups)
-	m := match{value: seen[start:end], prefix: seen[:start], bare: bare}
+	m := match{start: i + start, end: i + end, value: seen[start:end], bare: bare, cut: end == size}
 	if suffix := re.SubexpIndex("suffix"); suffix > 0 {
 		m.prefix, m.suffix = seen[:groups[2*suffix]], seen[groups[2*suffix]:groups[2*suffix+1]]
 	}
 	if end < len(seen) {
 		m.next = seen[end]
 	}
-	if strings.Contains(m.value, Redacted[:len(Redacted)-1]) || isSample(m.value) || d.check != nil && !d.check(m) {
+	return m, true
+}
+
+// credential tells what to replace when m is a credential.
+func (d *detector) credential(s string, m match) (replaced, bool) {
+	if strings.Contains(m.value, openPlaceholder) || d.check != nil && !d.check(m) || isSample(m.value) {
 		return replaced{}, false
 	}
-	if d.extent != nil {
-		length := d.extent(s[i+end:])
-		return replaced{i, i + end + length, placeholder(d.kind)}, length > 0
+	c := replaced{m.start, m.end, placeholder(d.kind)}
+	switch {
+	case d.extent != nil:
+		length := d.extent(s[m.end:])
+		c.end += length
+		return c, length > 0
+	case m.cut:
+		c.end = endOfWord(s, m.end)
 	}
-	if end == len(seen) {
-		end = endOfWord(s, i+end) - i
-	}
-	return replaced{i + start, i + end, placeholder(d.kind)}, true
+	return c, true
 }
 
 // valueGroup picks the group to replace out of a match's indexes: "value", else "bare", else the whole match. The groups'
@@ -112,7 +138,7 @@ func insidePlaceholder(s string, i int) bool {
 	for start > 0 && i-start < 40 && (s[start-1] == '-' || 'a' <= s[start-1] && s[start-1] <= 'z') {
 		start--
 	}
-	return strings.HasSuffix(s[:start], "[REDACTED:")
+	return strings.HasSuffix(s[:start], openPlaceholder+":")
 }
 
 // startsWord tells whether a token can start at i. Escapes such as \n, %3D and terminal colours end in letters or digits

@@ -9,19 +9,21 @@ const keyMaterial = 8
 // the end of the text. It is 0 when no key follows.
 func privateKeyBlock(text string) int {
 	const footer, dashes = "-----END ", "-----"
-	if at := strings.Index(text, footer); at >= 0 {
-		if another := strings.Index(text, "-----BEGIN "); another < 0 || another > at {
-			end := at + len(footer)
-			if closing := strings.Index(text[end:min(len(text), end+64)], dashes); closing >= 0 {
-				return end + closing + len(dashes)
-			}
-			return len(text)
+	block := text
+	if another := strings.Index(text, "-----BEGIN "); another >= 0 {
+		block = text[:another] // bounds the search, so that many headers take no quadratic time
+	}
+	if at := strings.Index(block, footer); at >= 0 {
+		end := at + len(footer)
+		if closing := strings.Index(text[end:min(len(text), end+64)], dashes); closing >= 0 {
+			return end + closing + len(dashes)
 		}
+		return len(text)
 	}
-	if !startsWithKey(text) {
-		return 0
+	if startsWithKey(text) {
+		return len(text)
 	}
-	return len(text)
+	return 0
 }
 
 // startsWithKey tells whether, past line breaks in any notation, a line of base64 or a header line of the block follows.

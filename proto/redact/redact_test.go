@@ -1,6 +1,7 @@
 package redact_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,4 +39,66 @@ func TestStringReplacesPrivatePassages(t *testing.T) {
 			require.Equal(t, tc.want, redact.String(tc.in))
 		})
 	}
+}
+
+func TestStringRemovesInjectedBlocks(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ in, want string }{
+		"closed":             {"a <kiroku-context v=\"1\">old</kiroku-context> b", "a  b"},
+		"on its own lines":   {"a\n<kiroku-context>\nold\n</kiroku-context>\nb", "a\nb"},
+		"any letter case":    {"a<KIROKU-Context>old</kiroku-CONTEXT>b", "ab"},
+		"nested":             {"a<kiroku-context>x<kiroku-context>y</kiroku-context>z</kiroku-context>b", "ab"},
+		"unclosed":           {"a\n<kiroku-context>old\nolder", "a\n"},
+		"tag cut short":      {"a <kiroku-context age=\"1", "a "},
+		"written as empty":   {"a<kiroku-context/>b", "ab"},
+		"stray closing tag":  {"a</kiroku-context>b", "ab"},
+		"entities":           {"a &lt;kiroku-context&gt;old&lt;/kiroku-context&gt;b", "a b"},
+		"entities twice":     {"a &amp;lt;kiroku-context&amp;gt;old&amp;lt;/kiroku-context&amp;gt;b", "a b"},
+		"escaped for JSON":   {`{"p":"\u003ckiroku-context\u003eold\u003c/kiroku-context\u003eb"}`, `{"p":"b"}`},
+		"quoted":             {"a\n> <kiroku-context>\n> old\n> </kiroku-context>\nb", "a\nb"},
+		"quoted twice":       {"a\n> > <kiroku-context>\n> > old\n> > </kiroku-context>\nb", "a\nb"},
+		"quoted, unclosed":   {"a\n> <kiroku-context>\n> old", "a\n"},
+		"two":                {"<kiroku-context>a</kiroku-context>b<kiroku-context>c</kiroku-context>d", "bd"},
+		"private in it":      {"a<kiroku-context>b<private>c</kiroku-context>d</private>e", "a"},
+		"other element":      {"a <kiroku-contexts>b", "a <kiroku-contexts>b"},
+		"its name is no tag": {"the kiroku-context element", "the kiroku-context element"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tc.want, redact.String(tc.in))
+		})
+	}
+}
+
+func TestStringRemovesHarnessNoise(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat", "command-name", "command-message",
+		"command-args", "environment_context",
+	} {
+		open, end := "<"+name+">", "</"+name+">"
+		require.Equal(t, "a\nb", redact.String("a\n"+open+"\nx\n"+end+"\nb"), name)
+		require.Equal(t, "ab", redact.String("a"+open+"x"+open+"y"+end+"z"+end+"b"), "nested")
+		require.Equal(t, "a "+open+"b", redact.String("a "+open+"b"), "an unclosed one hides no words of the developer")
+	}
+	require.Equal(t, "fix it", redact.String("<user_query>fix it</user_query>"))
+	require.Equal(t, "ac", redact.String("a<command-name>b<command-args>b</command-name>b</command-args>c"), "crossing")
+}
+
+func TestStringRepairsWhatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "a\uFFFDb\uFFFDc", redact.String("a\x00b\xffc"))
+	require.Equal(t, "[REDACTED]", redact.String("<private\x00>a"))
+}
+
+func TestStringGivesUpOnATextThatNeverSettles(t *testing.T) {
+	t.Parallel()
+	text := "<private>"
+	for range 20 {
+		text = "<pri<user_query>" + text + "vate>"
+		text = strings.Replace(text, "<user_query><private>", "<user_query>", 1)
+	}
+	once := redact.String("a" + text + "b")
+	require.Equal(t, once, redact.String(once))
+	require.NotContains(t, once, "<private")
 }

@@ -46,20 +46,21 @@ func object(v map[string]any, depth int) map[string]any {
 	scrubbed := make(map[string]any, len(v))
 	names := scrubbedKeys(v)
 	for key, member := range v {
-		name := key
-		if key == "value" {
-			name = entryName(v)
-		}
-		scrubbed[names[key]] = value(name, member, depth+1)
+		name := names[key]
+		scrubbed[name] = value(memberName(v, name), member, depth+1)
 	}
 	return scrubbed
 }
 
-// entryName is the name of an entry written as an object, such as {"name": "DB_PASSWORD", "value": …}.
-func entryName(v map[string]any) string {
+// memberName is what names the value under key: the key, or for an entry written as an object, such as
+// {"name": "DB_PASSWORD", "value": …}, the entry's name.
+func memberName(v map[string]any, key string) string {
+	if key != "value" {
+		return key
+	}
 	for _, member := range [...]string{"name", "key"} {
 		if name, ok := v[member].(string); ok {
-			return name
+			return String(name)
 		}
 	}
 	return ""
