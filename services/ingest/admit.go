@@ -24,22 +24,24 @@ func admit(ev *eventv1.Event, principal auth.Principal) (event.Scrubbed, *errorv
 	if violations := event.Validate(ev); len(violations) > 0 {
 		return event.Scrubbed{}, invalid(violations...)
 	}
-	canonical, err := event.CanonicalBody(ev.GetBody())
-	if err != nil {
-		return event.Scrubbed{}, invalid(&errorv1.FieldViolation{Field: "body", Description: err.Error()})
+	if size := event.BodySize(ev.GetBody()); size > event.IngestBodyLimit {
+		return event.Scrubbed{}, tooLarge(size)
 	}
-	if len(canonical) > event.IngestBodyLimit {
-		return event.Scrubbed{}, &errorv1.ItemError{
-			Code: int32(codes.InvalidArgument), Reason: errorv1.ErrorReason_ERROR_REASON_EVENT_TOO_LARGE,
-			Message: fmt.Sprintf("body: its JSON has %d bytes, at most %d are taken", len(canonical), event.IngestBodyLimit),
-		}
+	scrubbed := event.Scrub(ev)
+	if !scrubbed.Valid() {
+		return event.Scrubbed{}, invalid(&errorv1.FieldViolation{Field: "body", Description: "cannot be written as JSON once it is scrubbed"})
 	}
-	if given := ev.GetContentHash(); given != "" && given != event.ContentHash(canonical) {
-		return event.Scrubbed{}, invalid(&errorv1.FieldViolation{
-			Field: "content_hash", Description: "is not the SHA-256 of the canonical JSON of the body as received",
-		})
+	if scrubbed.Size() > event.IngestBodyLimit { // placeholders can be longer than what they stand for
+		return event.Scrubbed{}, tooLarge(scrubbed.Size())
 	}
-	return event.Scrub(ev), nil
+	return scrubbed, nil
+}
+
+func tooLarge(size int) *errorv1.ItemError {
+	return &errorv1.ItemError{
+		Code: int32(codes.InvalidArgument), Reason: errorv1.ErrorReason_ERROR_REASON_EVENT_TOO_LARGE,
+		Message: fmt.Sprintf("body: its JSON has %d bytes, at most %d are taken", size, event.IngestBodyLimit),
+	}
 }
 
 // takeIdentity fills an actor that is not given and refuses one that is not the credential's, unless the token may act

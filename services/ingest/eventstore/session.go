@@ -117,7 +117,7 @@ func (s *session) number(entries []*entry) {
 	}
 }
 
-const setStateSQL = `UPDATE sessions SET state = $3, ended_at = CASE WHEN $3 >= 3 THEN $4::timestamptz END WHERE org_id = $1 AND session_key = $2`
+const setStateSQL = `UPDATE sessions SET state = $3::smallint, ended_at = CASE WHEN $3::smallint >= 3 THEN $4::timestamptz END WHERE org_id = $1 AND session_key = $2`
 
 // queueStates queues the changes of state that the events made.
 func (a *appending) queueStates(batch *pgx.Batch) int {
