@@ -12,6 +12,8 @@ type answer struct {
 	id    string
 	text  string
 	units []unit
+	// strong, weak and open tell causes and decisions, reasons, and what is left to do, in the order of the text.
+	strong, weak, open []string
 }
 
 // maxAnswer bounds how many bytes of an answer are read; what matters stands first, what is left to do last.
@@ -39,7 +41,9 @@ func readAnswer(events []*eventv1.Event) answer {
 		if len(text) > maxAnswer {
 			text = runeSafe(text[:maxAnswer*3/4]) + "\n\n" + runeSafe(text[len(text)-maxAnswer/4:])
 		}
-		return answer{id: ev.GetEventId(), text: text, units: units(text)}
+		a := answer{id: ev.GetEventId(), text: text, units: units(text)}
+		a.find()
+		return a
 	}
 	return answer{}
 }
@@ -60,7 +64,7 @@ var fillers = []string{
 	"fertig", "erledigt", "alles klar", "hier ist", "hier sind", "soll ich", "möchtest du", "gerne", "alle tests", "c'est fait", "voici", "voilà", "terminé", "tous les tests",
 	"listo", "hecho", "aquí está", "aquí tienes", "todas las pruebas", "todos los tests", "¿quieres", "完了しました", "以下", "承知しました", "わかりました", "了解しました", "完成", "好的", "以下是", "已完成。",
 	"tests and lint", "all fixed", "fixed!", "fixed.", "that's a ", "this is a great", "this is a good", "the fix is complete", "the implementation is complete",
-	"good", "nice", "interesting", "hmm", "ah", "right", "fair", "all tasks", "all done", "no problem", "of course", "absolutely", "yes,", "thanks",
+	"found it", "found the issue", "found and fixed the issue", "good", "nice", "interesting", "hmm", "ah", "right", "fair", "all tasks", "all done", "no problem", "of course", "absolutely", "yes,", "thanks",
 }
 
 // tellsNothing reports a sentence that is filler, a question to the user or too short to stand alone.
@@ -113,7 +117,7 @@ func (a answer) lead() int {
 		if first < 0 {
 			first = i
 		}
-		if cause < 0 && reasoning(u.text) == 2 {
+		if cause < 0 && u.reason == 2 {
 			cause = i
 		}
 	}
@@ -172,23 +176,21 @@ var pastVerbs = map[string]bool{
 	"written": true, "rewritten": true, "run": true, "taken": true, "took": true, "brought": true, "left": true, "cut": true, "sent": true, "gave": true,
 }
 
-// findings are the answer's sentences that tell causes, choices and what is left, best first, in the order of the text
-// among equals.
-func (a answer) findings() (strong, weak, open []string) {
-	for _, u := range a.units {
+// find judges each sentence once.
+func (a *answer) find() {
+	for i := range a.units {
+		u := &a.units[i]
 		if u.kind == heading || strings.HasSuffix(u.text, "?") || weight(u.text) < 4 || utf8.RuneCountInString(u.text) > 320 {
 			continue
 		}
-		switch reasoning(u.text) {
-		case 2:
-			strong = append(strong, u.full())
-		case 1:
-			weak = append(weak, u.full())
-		default:
-			if leavesOpen(u.text) {
-				open = append(open, u.full())
-			}
+		switch u.reason = reasoning(u.text); {
+		case dangles(u.text):
+		case u.reason == 2:
+			a.strong = append(a.strong, u.full())
+		case u.reason == 1:
+			a.weak = append(a.weak, u.full())
+		case leavesOpen(u.text):
+			a.open = append(a.open, u.full())
 		}
 	}
-	return strong, weak, open
 }

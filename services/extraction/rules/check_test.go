@@ -30,7 +30,7 @@ func checkRecords(t testing.TB, turn Turn, records []*recordv1.Record) {
 		require.Equal(t, Strategy, r.GetStrategy())
 		require.NotEqual(t, recordv1.ObservationType_OBSERVATION_TYPE_UNSPECIFIED, r.GetObservationType())
 		require.True(t, r.GetConfidence() > 0 && r.GetConfidence() <= 1)
-		require.NotEmpty(t, r.GetSourceEventIds())
+		require.NotEmpty(t, r.GetSourceEventIds(), r.GetTitle())
 		seen := map[string]bool{}
 		for _, id := range r.GetSourceEventIds() {
 			require.True(t, known[id], "source %q is no event of the turn", id)
@@ -62,7 +62,7 @@ func repeatsPrompt(turn Turn, r *recordv1.Record) bool {
 			known++
 		}
 	}
-	return known*4 > len(own)*3
+	return known*10 > len(own)*9
 }
 
 // shingles are the runs of three words of a text; in scripts without spaces a character counts as a word.

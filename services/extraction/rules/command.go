@@ -38,7 +38,7 @@ func readCommand(line string) command {
 	var out command
 	line = head(line, commandLimit)
 	out.subject = commitSubject(line)
-	var shown []string
+	var shown, acts []string
 	segments := splitSegments(line)
 	for i, seg := range segments {
 		typed := typedWords(seg.text)
@@ -49,6 +49,9 @@ func readCommand(line string) command {
 		class, part := classify(words)
 		out.class = max(out.class, class)
 		if class <= commandVCS {
+			if class == commandAct {
+				acts = append(acts, strings.Join(typed, " "))
+			}
 			if out.parts != nil && seg.after == ';' {
 				out.masked = true
 			}
@@ -59,6 +62,9 @@ func readCommand(line string) command {
 		if text := strings.Join(typed, " "); !slices.Contains(shown, text) {
 			shown = append(shown, text)
 		}
+	}
+	if len(shown) == 0 {
+		shown = acts
 	}
 	out.display = cut(strings.Join(shown, " && "), maxCommandText)
 	return out

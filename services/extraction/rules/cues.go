@@ -57,7 +57,7 @@ var english = language{
 	strong: []string{
 		" root cause ", " the issue was ", " the problem was ", " the bug was ", " the fix is ", " the fix was ", " the cause was ", " the cause is ", " was caused by ",
 		" is caused by ", " i chose ", " i decided ", " decided to ", " i went with ", " chose to ", " the issue is ", " the problem is ", " the bug is ", " the culprit ",
-		" i opted ", " we chose ", " i picked ", " i kept ", " the error was ", " the real fix ", " happened because ", " fails because ", " failed because ", " the real problem ",
+		" i opted ", " we chose ", " i picked ", " i kept ", " i avoided ", " the error was ", " the real fix ", " happened because ", " fails because ", " failed because ", " the real problem ",
 	},
 	todo: []string{" todo ", " follow up ", " still needs ", " still need ", " not yet ", " remaining work ", " remaining tasks ", " remains to ", " left to do ", " next step ", " i did not ", " i haven't ", " out of scope "},
 }
@@ -129,7 +129,7 @@ var chinese = language{
 		"总是", "始终", "一律", "永远不要", "绝不", "必须", "禁止", "从现在起", "从今以后", "以后都", "记住", "优先使用", "我们统一", "我们都用", "我们用", "我们使用", "别用", "不要用",
 		"不要使用", "务必", "請務必", "一定要", "不允许", "不得", "我们约定", "规范是",
 	},
-	use: []string{"使用", "用"}, contrast: []string{"而不是", "而非", "不要用", "不是"},
+	use: []string{"使用", "用"}, contrast: []string{"而不是", "而非", "不要用"},
 	choices: []string{"我们决定", "决定用", "决定采用", "就用", "选择了"},
 	reasons: []string{"因为", "由于", "而不是", "改为", "改成", "避免", "以便"},
 	strong:  []string{"根本原因", "原因是", "问题在于", "问题是", "决定", "选择", "根因", "是因为"},
@@ -176,10 +176,13 @@ func statesRule(s string) bool {
 // observations begin sentences that tell what happened, not what should.
 var observations = []string{" i remember ", " i think ", " it always ", " why ", " it looks like ", " do we ", " does ", " did ", " is ", " are ", " was ", " if we don't ", " when ", " what "}
 
-// usesNot reports "we use X, not Y" and "use X instead of Y": the verb first, the contrast behind it.
+// usesNot reports "we use X, not Y" and "use X instead of Y": the verb first, the contrast behind it; Japanese puts the contrast first.
 func usesNot(text string, l *language) bool {
-	if startsAny(text, requestStarts) || startsAny(text, questionStarts) {
+	if startsAny(text, questionStarts) || (startsAny(text, requestStarts) && !strings.HasPrefix(text, " let's ")) {
 		return false
+	}
+	if l.wide {
+		return hasAny(text, l.use) && hasAny(text, l.contrast)
 	}
 	at := -1
 	for _, u := range l.use {
@@ -187,7 +190,7 @@ func usesNot(text string, l *language) bool {
 			at = i
 		}
 	}
-	if at < 0 || (!l.wide && at > 0 && !strings.HasPrefix(text[at:], " we ") && !strings.HasPrefix(text[at:], " let's ") && !strings.HasSuffix(text[:at], " we") &&
+	if at < 0 || (at > 0 && !strings.HasPrefix(text[at:], " we ") && !strings.HasPrefix(text[at:], " let's ") && !strings.HasSuffix(text[:at], " we") &&
 		!strings.HasSuffix(text[:at], " please") && !strings.HasSuffix(text[:at], " bitte")) {
 		return false
 	}

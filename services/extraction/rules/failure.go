@@ -20,9 +20,10 @@ type failureMark struct {
 var failureMarks = []failureMark{
 	{text: "FAILED ", start: true, weight: 8, proof: true}, // pytest's short summary
 	{text: "panic: ", start: true, weight: 8, proof: true},
-	{text: "error[E", weight: 8, proof: true},  // rustc
-	{text: "error TS", weight: 8, proof: true}, // tsc
-	{text: "error CS", weight: 8, proof: true}, // C#
+	{text: "error[E", weight: 8, proof: true},               // rustc
+	{text: "error TS", weight: 8, proof: true},              // tsc
+	{text: "error CS", weight: 8, proof: true},              // C#
+	{text: "e: file:", start: true, weight: 8, proof: true}, // kotlinc
 	{text: "thread '", start: true, weight: 6},
 	{text: ": undefined: ", weight: 7, proof: true},
 	{text: "undefined reference", weight: 7, proof: true},
@@ -44,6 +45,7 @@ var failureMarks = []failureMark{
 	{text: "npm ERR! ", weight: 4, proof: true},
 	{text: "npm error ", weight: 4, proof: true},
 	{text: "Caused by: ", weight: 4},
+	{text: "Error ", start: true, weight: 4}, {text: " failed: ", weight: 4},
 	{text: "ERROR", weight: 4}, {text: "failed to ", weight: 4}, {text: "Failed to ", weight: 4},
 	{text: "Exception", weight: 4},
 	{text: "command not found", weight: 5},
@@ -65,6 +67,9 @@ var failureMarks = []failureMark{
 
 // countMarks stand behind a number: "3 failed" fails, "0 failed" does not.
 var countMarks = []string{" failed", " failures", " failing", " errors", " problems"}
+
+// leadingCountMarks stand before such a number.
+var leadingCountMarks = []string{"Failures:", "Errors:", "Failed:"}
 
 // passMarks show that a test runner or linter was content, when nobody gave an exit status.
 var passMarks = []string{
@@ -214,6 +219,7 @@ func isTestLog(line string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
+// countsFailures reports a count of failures other than zero, as "3 failed" or "Failures: 3".
 func countsFailures(line string) bool {
 	for _, mark := range countMarks {
 		at := strings.Index(line, mark)
@@ -224,6 +230,14 @@ func countsFailures(line string) bool {
 		digits = digits[strings.LastIndexFunc(digits, func(r rune) bool { return !unicode.IsDigit(r) })+1:]
 		if strings.Trim(digits, "0") != "" {
 			return true
+		}
+	}
+	for _, mark := range leadingCountMarks {
+		if _, rest, ok := strings.Cut(line, mark); ok {
+			rest = strings.TrimLeft(rest, " ")
+			if rest != "" && rest[0] >= '1' && rest[0] <= '9' {
+				return true
+			}
 		}
 	}
 	return false

@@ -56,6 +56,8 @@ func (f *fixFinder) follow(s *step) {
 			f.pass(s, part)
 		}
 		f.ranBetween(s)
+	case s.command.class == commandAct && s.outcome != outcomeFailed:
+		f.ranBetween(s)
 	case s.outcome == outcomePassed && s.class == eventv1.ToolClass_TOOL_CLASS_MCP:
 		f.closeWhere(s, s.tool, func(o *failure) bool { return o.tool == s.tool && o.tool != "" })
 	}

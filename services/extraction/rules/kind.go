@@ -31,7 +31,6 @@ func (w *work) kind() recordv1.ObservationType {
 	if len(w.edited) > 0 {
 		return w.changeKind()
 	}
-	strong, _, _ := w.answer.findings()
 	switch {
 	case slices.ContainsFunc(w.fixes, func(f fix) bool { return f.tool == "" }):
 		return recordv1.ObservationType_OBSERVATION_TYPE_BUGFIX
@@ -39,7 +38,7 @@ func (w *work) kind() recordv1.ObservationType {
 		return recordv1.ObservationType_OBSERVATION_TYPE_ERROR
 	case w.answer.id == "" && !w.did():
 		return recordv1.ObservationType_OBSERVATION_TYPE_TOOL_USE
-	case w.request.question || (len(strong) > 0 && !w.did()) || (len(w.read) > 0 && len(w.commits) == 0):
+	case w.request.question || (len(w.answer.strong) > 0 && !w.did()) || (len(w.read) > 0 && len(w.commits) == 0):
 		return recordv1.ObservationType_OBSERVATION_TYPE_DISCOVERY
 	}
 	return recordv1.ObservationType_OBSERVATION_TYPE_SESSION_SUMMARY

@@ -9,11 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/types/known/structpb"
-
 	eventv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/event/v1"
 	recordv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/record/v1"
+	"github.com/stretchr/testify/require"
 )
 
 // labelledTurn is a turn in testdata/turns with what a person said must be kept of it.
@@ -178,19 +176,4 @@ func kept(records []*recordv1.Record, phrase, kind string) bool {
 // plain compares phrases without case and backquotes.
 func plain(s string) string {
 	return strings.Join(strings.Fields(strings.ToLower(strings.ReplaceAll(s, "`", ""))), " ")
-}
-
-// dumpRecords writes records for a person to read.
-func dumpRecords(t testing.TB, records []*recordv1.Record) {
-	t.Helper()
-	for i, r := range records {
-		t.Logf("%s %s | %s\n  %s\n  - %s\n  %v %v", New().Key(i, r), strings.TrimPrefix(r.GetObservationType().String(), "OBSERVATION_TYPE_"), r.GetTitle(), r.GetSummary(),
-			strings.Join(r.GetFacts(), "\n  - "), r.GetConcepts(), r.GetFilesTouched())
-	}
-}
-
-// TestProbes holds that a structpb value of any kind can be read as a response.
-func TestProbes(t *testing.T) {
-	t.Parallel()
-	require.Empty(t, readResponse(structpb.NewNullValue()).text.String())
 }

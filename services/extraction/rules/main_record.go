@@ -112,7 +112,7 @@ func (w *work) title(heads []string) (title string, rest []string) {
 	if len(heads) > 0 {
 		return cut(strings.TrimRight(impersonal(heads[0]), ".。:"), maxTitle), heads[1:]
 	}
-	gist := upperFirst(w.request.gist(maxAsked))
+	gist := upperFirst(imperative(w.request.gist(tightAsked)))
 	switch {
 	case !w.request.empty && gist != "" && w.did():
 		return gist, nil
@@ -128,6 +128,20 @@ func (w *work) title(heads []string) (title string, rest []string) {
 		return cut("`"+w.broken[0].what+"` fails", maxTitle), nil
 	}
 	return cut("Looked at "+listFiles(w.read, 2), maxTitle), nil
+}
+
+// imperative takes the politeness off a request: "can you please add x?" becomes "add x".
+func imperative(s string) string {
+	rest := s
+	for _, lead := range []string{"ok, ", "okay, ", "can you ", "could you ", "can we ", "could we ", "would you ", "please ", "also ", "let's ", "kannst du ", "bitte "} {
+		if cut, ok := cutFold(rest, lead); ok {
+			rest = cut
+		}
+	}
+	if rest == s || weight(rest) < 3 {
+		return s
+	}
+	return strings.TrimRight(rest, "?")
 }
 
 func (w *work) summarise(d *draft, heads []string) {
@@ -162,7 +176,7 @@ func endSentence(s string) string {
 
 // addFacts adds what is worth knowing later, the most useful first, and returns how many fixes found room.
 func (w *work) addFacts(d *draft, heads []string) (fixes int) {
-	strong, weak, open := w.answer.findings()
+	strong, weak, open := w.answer.strong, w.answer.weak, w.answer.open
 	if len(w.fixes) > 0 && (d.addFact(w.fixes[0].statement(150)) || d.addFact(w.fixes[0].statement(70))) {
 		fixes = 1
 	}
@@ -240,19 +254,22 @@ func (w *work) stillBroken() string {
 	return what + " failed and was not mended: " + endSentence(b.gist)
 }
 
-// addsWords reports that the draft says more than the prompt.
+// addsWords reports that the draft says more than the prompt. Answer and work may well use the prompt's words; a mere look
+// at files must add a quarter.
 func (w *work) addsWords(d *draft) bool {
 	asked := map[string]bool{}
 	for _, word := range strings.Fields(padded(bodyText(w.turn.Prompt, "user"))) {
 		asked[word] = true
 	}
-	fresh := 0
+	fresh, all := 0, 0
 	for _, word := range strings.Fields(padded(d.title + " " + strings.TrimPrefix(d.summary, "Asked: ") + " " + strings.Join(d.facts, " "))) {
+		words := max(weight(word), 1)
+		all += words
 		if !asked[word] {
-			fresh += max(weight(word), 1)
+			fresh += words
 		}
 	}
-	return fresh >= minNewWords
+	return fresh >= minNewWords && (w.answer.id != "" || w.did() || fresh*4 >= all)
 }
 
 // confidence grows with what shows that the work was done and checked.

@@ -21,6 +21,8 @@ type unit struct {
 	kind lineKind
 	// label is the heading or "name:" line it stands below, when that names something of the code.
 	label string
+	// reason is how much it tells of causes and choices; only answers are judged.
+	reason int
 }
 
 // maxUnits bounds how much of a text is looked at.

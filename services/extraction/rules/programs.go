@@ -6,6 +6,7 @@ type commandClass int
 const (
 	commandUnknown commandClass = iota
 	commandNoise                // looks around: ls, cat, git status
+	commandAct                  // changes the machine or the tree: docker stop, mkdir, git pull; a remedy at most
 	commandVCS
 	commandTask // a target of a task runner with a name of its own
 	commandDependencies
@@ -42,6 +43,8 @@ var pairWrappers = map[string]string{
 	"bundle": "exec", "poetry": "run", "uv": "run", "pipenv": "run", "pnpm": "exec", "yarn": "exec", "npm": "exec", "direnv": "exec",
 	"rye": "run", "hatch": "run", "pdm": "run", "conda": "run", "docker-compose": "exec",
 }
+
+var act = program{class: commandAct}
 
 var taskRunner = program{class: commandTask, targets: true}
 
@@ -118,7 +121,7 @@ var programs = map[string]program{
 	"hadolint": {class: commandLint}, "yamllint": {class: commandLint}, "markdownlint": {class: commandLint}, "actionlint": {class: commandLint},
 	"make": taskRunner, "gmake": taskRunner, "just": taskRunner, "task": taskRunner, "mage": taskRunner, "invoke": taskRunner,
 	"mise":           {class: commandTask, targets: true, skip: "run", words: map[string]commandClass{"install": commandDependencies, "exec": commandRun}},
-	"docker":         {class: commandNoise, words: map[string]commandClass{"build": commandBuild, "run": commandRun, "push": commandTask, "buildx": commandBuild}},
+	"docker":         {class: commandNoise, words: map[string]commandClass{"stop": commandAct, "start": commandAct, "rm": commandAct, "kill": commandAct, "pull": commandAct, "build": commandBuild, "run": commandRun, "push": commandTask, "buildx": commandBuild}},
 	"docker compose": compose, "docker-compose": compose, "podman": {class: commandNoise, words: map[string]commandClass{"build": commandBuild, "run": commandRun}},
 	"kubectl": {class: commandNoise, words: map[string]commandClass{"apply": commandRun, "rollout": commandRun}},
 	"helm":    {class: commandTask, words: map[string]commandClass{"lint": commandLint, "template": commandLint}},
@@ -128,8 +131,11 @@ var programs = map[string]program{
 	"apt-get": {class: commandDependencies}, "apt": {class: commandDependencies}, "apk": {class: commandDependencies},
 	"brew": {class: commandDependencies, words: map[string]commandClass{"list": commandNoise, "info": commandNoise}}, "choco": {class: commandDependencies},
 	"migrate": {class: commandMigrate}, "dbmate": {class: commandMigrate}, "dbt": {class: commandRun, words: map[string]commandClass{"test": commandTest}},
-	"gh": {class: commandNoise, words: map[string]commandClass{"pr": commandVCS}},
+	"gh":    {class: commandNoise, words: map[string]commandClass{"pr": commandVCS}},
+	"mkdir": act, "rm": act, "mv": act, "cp": act, "ln": act, "chmod": act, "chown": act, "kill": act, "pkill": act, "killall": act, "systemctl": act, "service": act,
+	"createdb": act, "dropdb": act, "redis-server": act, "pg_ctl": act, "pg_ctlcluster": act, "fuser": act, "nvm": act, "rustup": act, "asdf": act, "corepack": act,
 	"git": {class: commandNoise, words: map[string]commandClass{
+		"checkout": commandAct, "switch": commandAct, "pull": commandAct, "stash": commandAct, "submodule": commandAct, "clean": commandAct, "reset": commandAct, "lfs": commandAct,
 		"commit": commandVCS, "push": commandVCS, "rebase": commandVCS, "merge": commandVCS, "cherry-pick": commandVCS, "revert": commandVCS, "tag": commandVCS,
 	}},
 }
@@ -144,7 +150,7 @@ var dartTool = program{class: commandTask, words: map[string]commandClass{
 	"test": commandTest, "build": commandBuild, "analyze": commandLint, "format": commandLint, "run": commandRun, "pub": commandDependencies,
 }}
 
-var compose = program{class: commandNoise, words: map[string]commandClass{"up": commandRun, "build": commandBuild, "run": commandRun, "restart": commandRun}}
+var compose = program{class: commandNoise, words: map[string]commandClass{"down": commandAct, "stop": commandAct, "up": commandRun, "build": commandBuild, "run": commandRun, "restart": commandRun}}
 
 // targetWords decide what a target that people named is for; the first match counts.
 var targetWords = []struct {
