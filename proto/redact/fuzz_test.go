@@ -71,6 +71,9 @@ func FuzzBytes(f *testing.F) {
 		f.Add([]byte(`{"a":"\`), []byte(`"}`), uint8(2))
 	}
 	f.Fuzz(func(t *testing.T, before, after []byte, escapes uint8) {
+		if strings.Contains(string(before)+" "+string(after), planted) {
+			t.Skip("the word is planted outside the passage too")
+		}
 		passage := `<Private a="b">` + planted + `</private>`
 		for range escapes % 4 {
 			passage = escape.Replace(strings.ReplaceAll(passage, `\`, `\\`))

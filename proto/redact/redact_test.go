@@ -1,7 +1,6 @@
 package redact_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,12 +92,9 @@ func TestStringRepairsWhatCannotBeStored(t *testing.T) {
 
 func TestStringGivesUpOnATextThatNeverSettles(t *testing.T) {
 	t.Parallel()
-	text := "<private>"
+	tag := "<user_query>"
 	for range 20 {
-		text = "<pri<user_query>" + text + "vate>"
-		text = strings.Replace(text, "<user_query><private>", "<user_query>", 1)
+		tag = "<user" + tag + "_query>" // each pass removes the innermost tag and so joins the next
 	}
-	once := redact.String("a" + text + "b")
-	require.Equal(t, once, redact.String(once))
-	require.NotContains(t, once, "<private")
+	require.Equal(t, "[REDACTED]", redact.String("a"+tag+"b"))
 }
