@@ -21,11 +21,11 @@ func admit(ev *eventv1.Event, principal auth.Principal) (event.Scrubbed, *errorv
 	if refusal := takeIdentity(ev, principal); refusal != nil {
 		return event.Scrubbed{}, refusal
 	}
-	if violations := event.Validate(ev); len(violations) > 0 {
-		return event.Scrubbed{}, invalid(violations...)
-	}
 	if size := event.BodySize(ev.GetBody()); size > event.IngestBodyLimit {
 		return event.Scrubbed{}, tooLarge(size)
+	}
+	if violations := event.Validate(ev); len(violations) > 0 {
+		return event.Scrubbed{}, invalid(violations...)
 	}
 	scrubbed := event.Scrub(ev)
 	if !scrubbed.Valid() {

@@ -26,9 +26,9 @@ func (s *Server) watchHealth(ctx context.Context) {
 		if state != last {
 			s.publish(state)
 			if err != nil {
-				s.cfg.Logger.WarnContext(ctx, "not serving", "service", s.cfg.Name, "err", err)
+				s.cfg.Logger.WarnContext(ctx, "not serving", "name", s.cfg.Name, "err", err)
 			} else {
-				s.cfg.Logger.InfoContext(ctx, "serving", "service", s.cfg.Name, "addr", s.Addr())
+				s.cfg.Logger.InfoContext(ctx, "serving", "name", s.cfg.Name, "addr", s.Addr())
 			}
 			last = state
 		}
