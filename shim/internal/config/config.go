@@ -15,20 +15,22 @@ import (
 
 // Environment variables, which win over the file.
 const (
-	EnvIngestAddr    = "KIROKU_INGEST_ADDR"
-	EnvRetrievalAddr = "KIROKU_RETRIEVAL_ADDR"
-	EnvToken         = "KIROKU_TOKEN"
-	EnvTokenFile     = "KIROKU_TOKEN_FILE"
-	EnvActAs         = "KIROKU_ACT_AS"
-	EnvTLSCA         = "KIROKU_TLS_CA"
-	EnvInsecure      = "KIROKU_INSECURE"
-	EnvDataDir       = "KIROKU_DATA_DIR"
+	EnvIngestAddr     = "KIROKU_INGEST_ADDR"
+	EnvRetrievalAddr  = "KIROKU_RETRIEVAL_ADDR"
+	EnvExtractionAddr = "KIROKU_EXTRACTION_ADDR"
+	EnvToken          = "KIROKU_TOKEN"
+	EnvTokenFile      = "KIROKU_TOKEN_FILE"
+	EnvActAs          = "KIROKU_ACT_AS"
+	EnvTLSCA          = "KIROKU_TLS_CA"
+	EnvInsecure       = "KIROKU_INSECURE"
+	EnvDataDir        = "KIROKU_DATA_DIR"
 )
 
 // Addresses of a server on this machine.
 const (
-	DefaultIngestAddr    = "127.0.0.1:7601"
-	DefaultRetrievalAddr = "127.0.0.1:7604"
+	DefaultIngestAddr     = "127.0.0.1:7601"
+	DefaultRetrievalAddr  = "127.0.0.1:7604"
+	DefaultExtractionAddr = "127.0.0.1:7603"
 )
 
 const (
@@ -47,6 +49,8 @@ type Config struct {
 	// IngestAddr and RetrievalAddr are "host:port", or a gRPC target such as "unix:///path".
 	IngestAddr    string `toml:"ingest_addr"`
 	RetrievalAddr string `toml:"retrieval_addr"`
+	// ExtractionAddr is only needed to wait for extraction.
+	ExtractionAddr string `toml:"extraction_addr"`
 	// TokenFile is the file with the token. The first that exists of the candidates when unset.
 	TokenFile string `toml:"token_file"`
 	// ActAs is the actor to act as; needs a token with the scope act_as.
@@ -68,7 +72,7 @@ func FromEnvironment() (Config, error) { return Load(os.Getenv, os.Geteuid()) }
 // Load reads the configuration for an environment and a user. A missing file is no error; one
 // that cannot be read, or has keys that nobody knows, is.
 func Load(getenv func(string) string, uid int) (Config, error) {
-	c := Config{IngestAddr: DefaultIngestAddr, RetrievalAddr: DefaultRetrievalAddr}
+	c := Config{IngestAddr: DefaultIngestAddr, RetrievalAddr: DefaultRetrievalAddr, ExtractionAddr: DefaultExtractionAddr}
 	dir := Dir(getenv)
 	if dir != "" {
 		if err := c.readFile(filepath.Join(dir, fileName)); err != nil {
@@ -80,7 +84,7 @@ func Load(getenv func(string) string, uid int) (Config, error) {
 		c.candidates = append(c.candidates, filepath.Join(data, tokenName))
 	}
 	for name, field := range map[string]*string{
-		EnvIngestAddr: &c.IngestAddr, EnvRetrievalAddr: &c.RetrievalAddr, EnvTokenFile: &c.TokenFile,
+		EnvIngestAddr: &c.IngestAddr, EnvRetrievalAddr: &c.RetrievalAddr, EnvExtractionAddr: &c.ExtractionAddr, EnvTokenFile: &c.TokenFile,
 		EnvActAs: &c.ActAs, EnvTLSCA: &c.TLSCA, EnvToken: &c.token,
 	} {
 		if value := getenv(name); value != "" {

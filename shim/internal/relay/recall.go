@@ -76,6 +76,7 @@ func (r *Relay) recall(ctx context.Context, req *retrievalv1.BuildContextRequest
 	took := r.now().Sub(started)
 	r.status.context(err, resp.GetText() != "", took)
 	if err != nil {
+		r.upstream.Wake()
 		r.log.InfoContext(ctx, "no context", "code", status.Code(err).String(), "took", took.Round(time.Millisecond))
 		return ""
 	}

@@ -126,6 +126,7 @@ func Open(opts Options) (*Relay, error) {
 func (r *Relay) Run(ctx context.Context, lock *relayserver.Lock) error {
 	ctx, r.stop = context.WithCancel(ctx)
 	defer r.stop()
+	r.upstream.Warm()
 	r.drainSpool(ctx, firstDrain)
 
 	background, end := context.WithCancel(context.WithoutCancel(ctx))

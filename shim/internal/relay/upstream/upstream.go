@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	extractionv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/extraction/v1"
 	ingestv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/ingest/v1"
 	retrievalv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/retrieval/v1"
 	"github.com/kiroku-dev/kiroku/shim/internal/config"
@@ -32,6 +33,8 @@ type Upstream struct {
 	Ingest ingestv1.IngestServiceClient
 	// Retrieval gives records back.
 	Retrieval retrievalv1.RetrievalServiceClient
+	// Extraction tells when everything has become records.
+	Extraction extractionv1.ExtractionServiceClient
 
 	token *token
 	conns []*grpc.ClientConn
@@ -40,18 +43,20 @@ type Upstream struct {
 // Dial prepares the clients. It does not wait for the server; errors are of the configuration.
 func Dial(cfg config.Config, version string) (*Upstream, error) {
 	u := &Upstream{token: &token{config: cfg}}
-	ingest, err := u.dial(cfg.IngestAddr, cfg, version)
-	if err != nil {
-		return nil, err
-	}
-	retrieval := ingest
-	if cfg.RetrievalAddr != cfg.IngestAddr {
-		if retrieval, err = u.dial(cfg.RetrievalAddr, cfg, version); err != nil {
+	conns := map[string]*grpc.ClientConn{}
+	for _, addr := range []string{cfg.IngestAddr, cfg.RetrievalAddr, cfg.ExtractionAddr} {
+		if conns[addr] != nil || addr == "" {
+			continue
+		}
+		conn, err := u.dial(addr, cfg, version)
+		if err != nil {
 			return nil, errors.Join(err, u.Close())
 		}
+		conns[addr] = conn
 	}
-	u.Ingest = ingestv1.NewIngestServiceClient(ingest)
-	u.Retrieval = retrievalv1.NewRetrievalServiceClient(retrieval)
+	u.Ingest = ingestv1.NewIngestServiceClient(conns[cfg.IngestAddr])
+	u.Retrieval = retrievalv1.NewRetrievalServiceClient(conns[cfg.RetrievalAddr])
+	u.Extraction = extractionv1.NewExtractionServiceClient(conns[cfg.ExtractionAddr])
 	return u, nil
 }
 
@@ -123,6 +128,13 @@ func (u *Upstream) Reload() bool { return u.token.reload() }
 
 // TokenSource tells where the token came from; an error when there is none.
 func (u *Upstream) TokenSource() (string, error) { return u.token.origin() }
+
+// Warm connects in the background, so that the first question finds a connection.
+func (u *Upstream) Warm() {
+	for _, conn := range u.conns[:min(2, len(u.conns))] {
+		conn.Connect()
+	}
+}
 
 // Wake ends the pause between attempts to connect.
 func (u *Upstream) Wake() {
