@@ -11,12 +11,13 @@ func credentialUnder(key, text string) (kind string, ok bool) {
 		return "", false
 	}
 	known := literals()
-	for _, o := range known.occurrences(key) {
-		if insidePlaceholder(key, o.start) {
+	quoted := `"` + key + `"` // some literals are names with their quotes
+	for _, o := range known.occurrences(quoted) {
+		if insidePlaceholder(quoted, o.start) {
 			continue
 		}
 		end := o.start + len(known.literals[o.literal])
-		m := match{value: text, prefix: key[:end], suffix: key[end:]}
+		m := match{value: text, prefix: strings.TrimSuffix(quoted[:end], `"`), suffix: strings.TrimSuffix(quoted[end:], `"`)}
 		for _, index := range known.starts[o.literal] {
 			if d := &detectors[index]; d.assigned && d.accepts(m) {
 				return d.kind, true
@@ -41,7 +42,7 @@ func isWord(s string) bool {
 
 // secretPassword tells whether a value assigned to a password is one. People choose short ones, so length says little.
 func secretPassword(m match) bool {
-	if !namesCredential(m) || isCode(m) || isIdentifier(m.value) || isPath(m.value) || isDirectory(m) {
+	if !namesCredential(m) || isCode(m) || isPublic(m.value) || isPath(m.value) || isDirectory(m) {
 		return false
 	}
 	c := count(m.value)
@@ -67,14 +68,30 @@ func secretArgument(m match) bool {
 	return secretPassword(m)
 }
 
-// random accepts a value that no person would write as a name.
-func random(m match) bool { return isSecret(m.value) }
+// unbroken is how long a run of letters and digits must be to be no name, whatever it is made of.
+const unbroken = 20
 
-// varied accepts a token that has letters beside digits, or is scrambled: a prefix alone also starts ordinary names.
+// random accepts a value that no person would write as a name.
+func random(m match) bool { return isSecret(m.value) || longestRun(m.value) >= 2*unbroken }
+
+// varied accepts a token that has letters beside digits, or is long: a prefix alone also starts ordinary names.
 func varied(m match) bool {
 	rest := m.value[min(len(m.value), len("sk-x")):]
 	c := count(rest)
-	return c.letters > 0 && c.digits > 0 || isScrambled(rest)
+	return c.letters > 0 && c.digits > 0 || longestRun(rest) >= unbroken
+}
+
+// longestRun is the length of the longest run of letters and digits in s.
+func longestRun(s string) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		run++
+		if !isAlphanumeric(s[i]) {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
 }
 
 // written accepts what stands in an authorization header, other than a variable's name.
@@ -99,7 +116,7 @@ func isPrintable(b []byte) bool {
 
 // otherSuffixes end names that hold something about a credential, not the credential.
 var otherSuffixes = [...]string{
-	"name", "type", "file", "path", "dir", "url", "uri", "endpoint", "count", "limit", "length", "version", "arn", "ref",
+	"id", "name", "type", "file", "path", "dir", "url", "uri", "endpoint", "count", "limit", "length", "version", "arn", "ref",
 	"format", "algorithm", "field", "label", "policy", "rule", "rules", "regex", "pattern",
 }
 

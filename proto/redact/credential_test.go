@@ -63,6 +63,8 @@ func TestCredentialsKnownByTheirForm(t *testing.T) {
 		{"atlassian-token", "AT" + "ATT3" + made(180)},
 		{"age-key", "AGE-SECRET" + "-KEY-1" + upper(58)},
 		{"jwt", jwt()},
+		{"github-token", "gh" + "p_" + strings.Repeat("a", 36)},
+		{"openai-key", "sk-" + strings.Repeat("A", 48)},
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
 			t.Parallel()
@@ -130,6 +132,9 @@ func TestCredentialsKnownByTheirContext(t *testing.T) {
 		{"mysql --password " + word + " x", "mysql --password [REDACTED:password] x"},
 		{"mysql --password=" + word + " x", "mysql --password=[REDACTED:password] x"},
 		{"curl -u me:" + word + " https://h", "curl -u me:[REDACTED:password] https://h"},
+		{`{"pass": "` + word + `"}`, `{"pass": "[REDACTED:password]"}`},
+		{"DB_PASS=" + hexadecimal(8), "DB_PASS=[REDACTED:password]"},
+		{"machine h login me password " + word, "machine h login me password [REDACTED:password]"},
 		{"pwd := \"P@ss!word\"", "pwd := \"[REDACTED:password]\""},
 		{"AWS_SECRET_ACCESS_KEY=" + long, "AWS_SECRET_ACCESS_KEY=[REDACTED:secret]"},
 		{"export SESSION_SECRET=" + hexadecimal(64), "export SESSION_SECRET=[REDACTED:secret]"},
@@ -164,7 +169,8 @@ func TestWhatOnlyLooksLikeACredentialStays(t *testing.T) {
 		image, `"token": "` + image + `"`,
 		"max_tokens: 4096000", "input_tokens=12345678", `tokenizer: "cl100k_base_v12"`, "TOKENIZER=cl100k_base22", "password: string;",
 		"password = getPassword()", "token = generateToken2(32)", "token := req.Header2.Token", "secret = process.env.SECRET1",
-		"secretName: my-secret-2", "password_file: /run/secrets/db1pass", "passwordless: true1234", "token_url=https://h/oauth2/v1.0",
+		"secretName: my-secret-2", "--- PASS: TestFoo1/case_2 (0.01s)", "bypass: a1b2c3d4", "_passes: 12ab34",
+		`"private_key_id": "` + hexadecimal(40) + `"`, "login with password reset", "password_file: /run/secrets/db1pass", "passwordless: true1234", "token_url=https://h/oauth2/v1.0",
 		"password: Option<String>", "The password is wrong, the token: expired", "api_key: &str", "tokens: [1, 2, 3]",
 		"token: 2026-01-02T10:00:00Z", "password_reset_at: 2026-01-02", "basic authentication", "bearer authentication-is-required-here",
 		"sk-fading-circle-and-some-more-names", "npm_config_registry_with_a_long_name", "task-" + made(30),

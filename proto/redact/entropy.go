@@ -8,15 +8,15 @@ import (
 // The bounds of what counts as a secret where only a name says so. Names of at least two words in code have less
 // entropy than minEntropy bits a byte or few digits; keys made at random have more of both.
 const (
-	minSecret      = 8   // bytes
-	longSecret     = 20  // bytes; from here one digit suffices
-	minEntropy     = 2.5 // bits a byte
-	longIdentifier = 32  // hexadecimal digits; shorter ones are commits
+	minSecret  = 8   // bytes
+	longSecret = 20  // bytes; from here one digit suffices
+	minEntropy = 2.5 // bits a byte
+	minHex     = 16  // hexadecimal digits; shorter ones are abbreviated commits
 )
 
 // isSecret tells whether s looks as if made at random, rather than a name, a number, an identifier or a path.
 func isSecret(s string) bool {
-	if len(s) < minSecret || isIdentifier(s) || isPath(s) {
+	if len(s) < minSecret || isHex(s) && len(s) < minHex || isPublic(s) || isPath(s) {
 		return false
 	}
 	if isScrambled(s) {
@@ -29,10 +29,9 @@ func isSecret(s string) bool {
 	return !isName(s, 2) && entropy(s) >= minEntropy
 }
 
-// isIdentifier tells whether s is something public that looks random: a UUID, a ULID, an abbreviated commit, a digest, an
-// embedded image, a date.
-func isIdentifier(s string) bool {
-	if isUUID(s) || isULID(s) || isHex(s) && len(s) < longIdentifier || isDate(s) {
+// isPublic tells whether s is something public that looks random: a UUID, a ULID, a digest, an embedded image, a date.
+func isPublic(s string) bool {
+	if isUUID(s) || isULID(s) || isDate(s) {
 		return true
 	}
 	folded := strings.ToLower(s[:min(len(s), 8)])

@@ -1,5 +1,7 @@
 package redact
 
+import "slices"
+
 // role says what happens to an element.
 type role uint8
 
@@ -47,7 +49,7 @@ func nextTag(s string, from int, roles ...role) (tag, bool) {
 		default:
 			continue
 		}
-		if t, ok := tagAt(s, i); ok && hasRole(elements[t.element].role, roles) {
+		if t, ok := tagAt(s, i); ok && slices.Contains(roles, elements[t.element].role) {
 			return t, true
 		}
 		if s[i] == '\\' {
@@ -55,15 +57,6 @@ func nextTag(s string, from int, roles ...role) (tag, bool) {
 		}
 	}
 	return tag{}, false
-}
-
-func hasRole(r role, roles []role) bool {
-	for _, candidate := range roles {
-		if r == candidate {
-			return true
-		}
-	}
-	return false
 }
 
 // tagAt reads a tag whose '<' starts at i, in any encoding. Without blanks after the '<' a name suffices, so that a tag

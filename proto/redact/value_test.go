@@ -29,9 +29,11 @@ func TestValueScrubsEveryStringAndKey(t *testing.T) {
 		"keys":                {`{"<private>a</private>":1}`, `{"[REDACTED]":1}`},
 		"keys that collide":   {`{"<private>b":2,"<private>a":1,"[REDACTED]":3}`, `{"[REDACTED]":3,"[REDACTED]#2":1,"[REDACTED]#3":2}`},
 		"named password":      {`{"password":"` + word + `","n":"` + word + `"}`, `{"password":"[REDACTED:password]","n":"` + word + `"}`},
+		"named pass":          {`{"pass":"` + word + `","passed":"` + word + `"}`, `{"pass":"[REDACTED:password]","passed":"` + word + `"}`},
 		"named header":        {`{"Authorization":["Bearer ` + word + `"]}`, `{"Authorization":["[REDACTED:authorization]"]}`},
 		"named entry":         {`[{"name":"DB_PASSWORD","value":"` + word + `"}]`, `[{"name":"DB_PASSWORD","value":"[REDACTED:password]"}]`},
 		"entry without name":  {`{"name":1,"value":"` + word + `"}`, `{"name":1,"value":"` + word + `"}`},
+		"named in an array":   {`{"api_keys":["` + made(20) + `"]}`, `{"api_keys":["[REDACTED:api-key]"]}`},
 		"named but no secret": {`{"token":"expired","max_tokens":"40960000","secret":"${S}","password":"two words1"}`, `{"token":"expired","max_tokens":"40960000","secret":"${S}","password":"two words1"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
