@@ -78,6 +78,9 @@ func tellsNothing(u unit) bool {
 		return true
 	}
 	start := strings.ToLower(head(strings.TrimLeft(s, "*_ "), 40))
+	if end := strings.TrimRight(s, ".!"); words < 8 && (strings.HasSuffix(end, " is complete") || strings.HasSuffix(end, " are complete")) {
+		return true
+	}
 	if words < 9 && startsAny(start, []string{"all ", "alle "}) && strings.Contains(strings.ToLower(s), "test") {
 		return true
 	}

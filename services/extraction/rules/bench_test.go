@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"math"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func BenchmarkLabelled(b *testing.B) {
 // BenchmarkRecorded measures events per second on recorded sessions, whose outputs and answers are long.
 func BenchmarkRecorded(b *testing.B) {
 	var turns []Turn
-	for _, events := range recordedSessions(b) {
+	for _, events := range recordedSessions(b, math.MaxInt) {
 		turns = append(turns, SplitTurns(events)...)
 	}
 	measure(b, turns)

@@ -75,7 +75,7 @@ func (w *work) newRecord(kind recordv1.ObservationType, sources map[string]bool)
 	}
 	seen := map[string]bool{}
 	for _, ev := range w.turn.Events {
-		if r.ProjectName == "" {
+		if r.GetProjectName() == "" {
 			r.ProjectName = ev.GetProjectName()
 		}
 		id := ev.GetEventId()
@@ -84,7 +84,7 @@ func (w *work) newRecord(kind recordv1.ObservationType, sources map[string]bool)
 		}
 		seen[id] = true
 		r.SourceEventIds = append(r.SourceEventIds, id)
-		if at := eventTime(ev); at != nil && (r.ValidFrom == nil || at.AsTime().After(r.ValidFrom.AsTime())) {
+		if at := eventTime(ev); at != nil && (r.GetValidFrom() == nil || at.AsTime().After(r.GetValidFrom().AsTime())) {
 			r.ValidFrom = at
 		}
 	}

@@ -134,8 +134,8 @@ func (w *work) title(heads []string) (title string, rest []string) {
 func imperative(s string) string {
 	rest := s
 	for _, lead := range []string{"ok, ", "okay, ", "can you ", "could you ", "can we ", "could we ", "would you ", "please ", "also ", "let's ", "kannst du ", "bitte "} {
-		if cut, ok := cutFold(rest, lead); ok {
-			rest = cut
+		if plain, ok := cutFold(rest, lead); ok {
+			rest = plain
 		}
 	}
 	if rest == s || weight(rest) < 3 {

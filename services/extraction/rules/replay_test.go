@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,8 +52,8 @@ type recordedHook struct {
 	} `json:"hook"`
 }
 
-// recordedSessions reads all sessions as events, each in order, sessions by their first event.
-func recordedSessions(t testing.TB) [][]*eventv1.Event {
+// recordedSessions reads up to limit events, each session in order, sessions by their first event.
+func recordedSessions(t testing.TB, limit int) [][]*eventv1.Event {
 	t.Helper()
 	dir := recordedDir(t)
 	var stats struct {
@@ -71,7 +73,7 @@ func recordedSessions(t testing.TB) [][]*eventv1.Event {
 	lines.Buffer(nil, 8<<20)
 	var order []string
 	sessions := map[string][]*eventv1.Event{}
-	for n := 1; lines.Scan(); n++ {
+	for n := 1; n <= limit && lines.Scan(); n++ {
 		var h recordedHook
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &h))
 		if _, ok := sessions[h.Hook.SessionID]; !ok {
@@ -140,59 +142,90 @@ func toolUseBody(t testing.TB, name string, input map[string]any, response any) 
 	return &eventv1.Body{Body: &eventv1.Body_Json{Json: &eventv1.JsonBody{Data: data}}}
 }
 
-// TestReplay runs the recorded sessions of a team through the extractor and holds what comes out to sane bounds.
-func TestReplay(t *testing.T) {
-	t.Parallel()
-	sessions := recordedSessions(t)
-	x := New()
-	var turns, withWork, withRecord, changed, namesChanged, names int
-	var lengths []int
-	kinds := map[recordv1.ObservationType]int{}
-	dump, _ := os.Create(filepath.Join(t.TempDir(), "records"))
-	if path := os.Getenv("KIROKU_DUMP_RECORDS"); path != "" {
-		var err error
-		dump, err = os.Create(path)
-		require.NoError(t, err)
+// replayEvents keeps the replay short; a dump for people to read holds everything.
+func replayEvents() int {
+	if os.Getenv("KIROKU_DUMP_RECORDS") != "" {
+		return math.MaxInt
 	}
-	for _, events := range sessions {
-		for _, turn := range SplitTurns(events) {
-			turns++
-			records := x.Extract(turn)
-			checkRecords(t, turn, records)
-			if w := gather(turn); w.did() {
-				withWork++
-				if len(w.edited) > 0 {
-					changed++
-					if len(records) > 0 && slices.Contains(records[0].GetFilesTouched(), w.edited[0]) {
-						namesChanged++
-					}
-				}
-			}
-			if len(records) > 0 {
-				withRecord++
-			}
-			for _, r := range records {
-				lengths = append(lengths, recordLength(r))
-				kinds[r.GetObservationType()]++
-				if len(r.GetFilesTouched()) > 0 {
-					names++
-				}
-				line, err := json.Marshal(map[string]any{"session": r.GetSessionId(), "actor": r.GetActorId(), "at": r.GetValidFrom().AsTime(), "kind": r.GetObservationType().String(),
-					"title": r.GetTitle(), "summary": r.GetSummary(), "facts": r.GetFacts(), "concepts": r.GetConcepts(), "files": r.GetFilesTouched(), "prompt": head(bodyText(turn.Prompt, ""), 400)})
-				require.NoError(t, err)
-				_, err = dump.Write(append(line, '\n'))
-				require.NoError(t, err)
-			}
+	return 2500
+}
+
+// replayed counts what came out of a replay.
+type replayed struct {
+	turns, withWork, withRecord, changed, namesChanged, withFile int
+
+	lengths []int
+	kinds   map[recordv1.ObservationType]int
+}
+
+func (c *replayed) add(turn Turn, records []*recordv1.Record) {
+	c.turns++
+	w := gather(turn)
+	if w.did() {
+		c.withWork++
+	}
+	if len(w.edited) > 0 {
+		c.changed++
+		if len(records) > 0 && slices.Contains(records[0].GetFilesTouched(), w.edited[0]) {
+			c.namesChanged++
 		}
 	}
-	slices.Sort(lengths)
-	t.Logf("%d sessions, %d turns, %d with work, %d with a record, %d records (%.2f per turn), median length %d, %d name a file, %d of %d turns with changes name the file changed most",
-		len(sessions), turns, withWork, withRecord, len(lengths), float64(len(lengths))/float64(turns), lengths[len(lengths)/2], names, namesChanged, changed)
-	t.Logf("types: %v", kinds)
-	require.Equal(t, changed, namesChanged, "a turn with changes must name the file it changed most")
-	require.Greater(t, withRecord*10, turns*6, "too few turns leave a record")
-	require.Less(t, len(lengths), turns*2, "too many records")
-	require.Greater(t, lengths[len(lengths)/2], 150)
+	if len(records) > 0 {
+		c.withRecord++
+	}
+	for _, r := range records {
+		c.lengths = append(c.lengths, recordLength(r))
+		c.kinds[r.GetObservationType()]++
+		if len(r.GetFilesTouched()) > 0 {
+			c.withFile++
+		}
+	}
+}
+
+// TestReplay runs recorded sessions of a team through the extractor and holds what comes out to sane bounds.
+// KIROKU_DUMP_RECORDS names a file for the records, to be read by a person.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	sessions := recordedSessions(t, replayEvents())
+	var out io.Writer = io.Discard
+	if path := os.Getenv("KIROKU_DUMP_RECORDS"); path != "" {
+		file, err := os.Create(path)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, file.Close()) }()
+		out = file
+	}
+	c := replayed{kinds: map[recordv1.ObservationType]int{}}
+	for _, events := range sessions {
+		for _, turn := range SplitTurns(events) {
+			records := New().Extract(turn)
+			checkRecords(t, turn, records)
+			c.add(turn, records)
+			dump(t, out, turn, records)
+		}
+	}
+	slices.Sort(c.lengths)
+	median := c.lengths[len(c.lengths)/2]
+	t.Logf("%d sessions, %d turns, %d with work, %d with a record; %d records (%.2f per turn), median length %d, %d name a file; %d of %d turns with changes name the file changed most",
+		len(sessions), c.turns, c.withWork, c.withRecord, len(c.lengths), float64(len(c.lengths))/float64(c.turns), median, c.withFile, c.namesChanged, c.changed)
+	t.Logf("types: %v", c.kinds)
+	require.Equal(t, c.changed, c.namesChanged, "a turn with changes must name the file it changed most")
+	require.Greater(t, c.withRecord*10, c.turns*6, "too few turns leave a record")
+	require.Less(t, len(c.lengths), c.turns*2, "too many records")
+	require.Greater(t, median, 150)
+}
+
+func dump(t testing.TB, out io.Writer, turn Turn, records []*recordv1.Record) {
+	t.Helper()
+	for _, r := range records {
+		line, err := json.Marshal(map[string]any{
+			"session": r.GetSessionId(), "actor": r.GetActorId(), "at": r.GetValidFrom().AsTime(), "kind": r.GetObservationType().String(),
+			"title": r.GetTitle(), "summary": r.GetSummary(), "facts": r.GetFacts(), "concepts": r.GetConcepts(), "files": r.GetFilesTouched(),
+			"prompt": head(bodyText(turn.Prompt, ""), 400),
+		})
+		require.NoError(t, err)
+		_, err = out.Write(append(line, '\n'))
+		require.NoError(t, err)
+	}
 }
 
 func recordLength(r *recordv1.Record) int {

@@ -49,8 +49,8 @@ func (w *work) statementRecord(s statement, main *recordv1.Record) *recordv1.Rec
 	if main != nil && main.GetTitle() != r.GetTitle() {
 		r.Summary += ", stated during: " + main.GetTitle()
 	}
-	r.Summary = endSentence(cut(r.Summary, 240))
-	if strings.HasSuffix(r.Title, "…") {
+	r.Summary = endSentence(cut(r.GetSummary(), 240))
+	if strings.HasSuffix(r.GetTitle(), "…") {
 		r.Facts = []string{"User: " + cut(s.text, 380)}
 	}
 	c := conceptSet{score: map[string]int{}, shown: map[string]string{}}

@@ -159,13 +159,24 @@ var toolWords = []struct {
 	part  string
 	class eventv1.ToolClass
 }{
-	{"mcp__", eventv1.ToolClass_TOOL_CLASS_MCP}, {"web", eventv1.ToolClass_TOOL_CLASS_WEB}, {"fetch", eventv1.ToolClass_TOOL_CLASS_WEB},
-	{"bash", eventv1.ToolClass_TOOL_CLASS_SHELL}, {"shell", eventv1.ToolClass_TOOL_CLASS_SHELL}, {"exec", eventv1.ToolClass_TOOL_CLASS_SHELL},
-	{"terminal", eventv1.ToolClass_TOOL_CLASS_SHELL}, {"command", eventv1.ToolClass_TOOL_CLASS_SHELL},
-	{"edit", eventv1.ToolClass_TOOL_CLASS_EDIT}, {"replace", eventv1.ToolClass_TOOL_CLASS_EDIT}, {"patch", eventv1.ToolClass_TOOL_CLASS_EDIT},
-	{"write", eventv1.ToolClass_TOOL_CLASS_WRITE}, {"create_file", eventv1.ToolClass_TOOL_CLASS_WRITE},
-	{"grep", eventv1.ToolClass_TOOL_CLASS_SEARCH}, {"glob", eventv1.ToolClass_TOOL_CLASS_SEARCH}, {"search", eventv1.ToolClass_TOOL_CLASS_SEARCH},
-	{"read", eventv1.ToolClass_TOOL_CLASS_READ}, {"view", eventv1.ToolClass_TOOL_CLASS_READ},
+	{"mcp__", eventv1.ToolClass_TOOL_CLASS_MCP},
+	{"web", eventv1.ToolClass_TOOL_CLASS_WEB},
+	{"fetch", eventv1.ToolClass_TOOL_CLASS_WEB},
+	{"bash", eventv1.ToolClass_TOOL_CLASS_SHELL},
+	{"shell", eventv1.ToolClass_TOOL_CLASS_SHELL},
+	{"exec", eventv1.ToolClass_TOOL_CLASS_SHELL},
+	{"terminal", eventv1.ToolClass_TOOL_CLASS_SHELL},
+	{"command", eventv1.ToolClass_TOOL_CLASS_SHELL},
+	{"edit", eventv1.ToolClass_TOOL_CLASS_EDIT},
+	{"replace", eventv1.ToolClass_TOOL_CLASS_EDIT},
+	{"patch", eventv1.ToolClass_TOOL_CLASS_EDIT},
+	{"write", eventv1.ToolClass_TOOL_CLASS_WRITE},
+	{"create_file", eventv1.ToolClass_TOOL_CLASS_WRITE},
+	{"grep", eventv1.ToolClass_TOOL_CLASS_SEARCH},
+	{"glob", eventv1.ToolClass_TOOL_CLASS_SEARCH},
+	{"search", eventv1.ToolClass_TOOL_CLASS_SEARCH},
+	{"read", eventv1.ToolClass_TOOL_CLASS_READ},
+	{"view", eventv1.ToolClass_TOOL_CLASS_READ},
 }
 
 func classOfTool(name string) eventv1.ToolClass {
