@@ -66,26 +66,31 @@ func (c *courier) run() (frame.Answer, bool) {
 
 // attempt makes one connection, sends the frame and reads the answer.
 func (c *courier) attempt() (frame.Answer, error) {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	fd, err := openSocket()
 	if err != nil {
 		return frame.Answer{}, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	unix.CloseOnExec(fd)
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return frame.Answer{}, err
-	}
 	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: c.paths.Socket()}); err != nil {
 		return frame.Answer{}, err
 	}
 	c.request.Budget = time.Until(c.deadline)
-	if err := c.write(fd, frame.AppendHead(nil, c.request)); err != nil {
-		return frame.Answer{}, err
-	}
-	if err := c.write(fd, c.request.Payload); err != nil {
+	if err := c.send(fd); err != nil {
 		return frame.Answer{}, err
 	}
 	return c.readAnswer(fd)
+}
+
+// send writes a small frame at once and a large one without copying its payload.
+func (c *courier) send(fd int) error {
+	const small = 64 << 10
+	if len(c.request.Payload) <= small {
+		return c.write(fd, frame.Append(nil, c.request))
+	}
+	if err := c.write(fd, frame.AppendHead(nil, c.request)); err != nil {
+		return err
+	}
+	return c.write(fd, c.request.Payload)
 }
 
 func (c *courier) write(fd int, data []byte) error {

@@ -1,6 +1,7 @@
 package relayserver
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"log/slog"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/kiroku-dev/kiroku/shim/internal/frame"
 )
+
+// readBuffer takes most frames in one read.
+const readBuffer = 16 << 10
 
 // serve takes one frame from the connection and answers it.
 func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
@@ -45,7 +49,7 @@ func (s *server) read(ctx context.Context, conn net.Conn) (frame.Request, func()
 	release := func() {}
 	ctx, cancel := context.WithTimeout(ctx, s.ReadTimeout)
 	defer cancel()
-	request, err := frame.Read(conn, func(size int) error {
+	request, err := frame.Read(bufio.NewReaderSize(conn, readBuffer), func(size int) error {
 		if size <= largeFrame {
 			return nil
 		}
