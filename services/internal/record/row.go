@@ -43,10 +43,15 @@ func Scan(row pgx.CollectableRow) (*recordv1.Record, error) {
 	return r, nil
 }
 
-// ContentHash tells whether two records say the same: case and blanks do not count, nor do sources, sessions and times.
+// ContentHash tells whether two records say the same: case and blanks do not count, nor do sources, sessions and times. A preference is what its title
+// says; the rest of it is the occasion on which it was said.
 func ContentHash(r *recordv1.Record) []byte {
+	parts := []string{r.GetObservationType().String(), r.GetTitle()}
+	if r.GetObservationType() != recordv1.ObservationType_OBSERVATION_TYPE_PREFERENCE {
+		parts = append(append(parts, r.GetSummary()), r.GetFacts()...)
+	}
 	h := sha256.New()
-	for _, part := range append([]string{r.GetObservationType().String(), r.GetTitle(), r.GetSummary()}, r.GetFacts()...) {
+	for _, part := range parts {
 		_, _ = h.Write([]byte(strings.ToLower(strings.Join(strings.Fields(part), " ")))) // a hash takes everything
 		_, _ = h.Write([]byte{0})
 	}
