@@ -44,6 +44,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"relay", "", "serve hooks; hooks start it by themselves", runRelay},
+		{"install", "[flags] <agent>", "put the hooks into an agent's configuration", runInstall},
+		{"uninstall", "[flags] <agent>", "take them out again", runUninstall},
 		{"status", "[--json]", "show the relay, its queue and the agents in one screen", runStatus},
 		{"doctor", "[--json]", "find out what is wrong and how to mend it", runDoctor},
 		{"search", "[flags] <query>", "search the project's records", runSearch},
