@@ -38,8 +38,8 @@ func newDeliveries() *deliveries {
 }
 
 // begin reports whether the call is new, and remembers it.
-func (d *deliveries) begin(r *frame.Request, now time.Time) bool {
-	key := deliveryKey(r)
+func (d *deliveries) begin(surface string, r *frame.Request, now time.Time) bool {
+	key := deliveryKey(surface, r)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	first, known := d.seen[key]
@@ -54,8 +54,8 @@ func (d *deliveries) begin(r *frame.Request, now time.Time) bool {
 }
 
 // end notes when a call was answered; one that was not kept is forgotten, since it comes again.
-func (d *deliveries) end(r *frame.Request, now time.Time, kept bool) {
-	key := deliveryKey(r)
+func (d *deliveries) end(surface string, r *frame.Request, now time.Time, kept bool) {
+	key := deliveryKey(surface, r)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !kept {
@@ -87,13 +87,14 @@ func repeatable(r *frame.Request) bool {
 	return isTool && o.Text("tool_use_id", "toolUseId", "tool_call_id") == ""
 }
 
-func deliveryKey(r *frame.Request) string {
-	parts := []string{processKey(r), r.Dir, string(r.Payload)}
-	parts = append(parts, r.Argv...)
-	for _, v := range r.Env {
-		if v.Name == "USER_PROMPT" {
-			parts = append(parts, v.Value)
-		}
+// deliveryKey is the same for two deliveries of one event. The command line counts only where it
+// carries the event: two hook files may name us differently.
+func deliveryKey(surface string, r *frame.Request) string {
+	parts := []string{surface, processKey(r), r.Dir, string(r.Payload)}
+	if payload.Blank(r.Payload) {
+		parts = append(parts, r.Argv...)
+		prompt, _ := r.Lookup("USER_PROMPT")
+		parts = append(parts, prompt)
 	}
 	return string(digest(parts...))
 }

@@ -53,12 +53,12 @@ func (r *Relay) take(ctx context.Context, request *frame.Request) ([]byte, error
 		r.status.ignored()
 		return nil, nil
 	}
-	if !r.deliveries.begin(request, received) {
+	if !r.deliveries.begin(dialect.Surface(), request, received) {
 		r.status.duplicate()
 		return nil, nil
 	}
 	stdout, err := r.process(ctx, call{request: request, hook: hook, dialect: dialect, received: received})
-	r.deliveries.end(request, r.now(), err == nil)
+	r.deliveries.end(dialect.Surface(), request, r.now(), err == nil)
 	return stdout, err
 }
 

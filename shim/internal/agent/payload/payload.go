@@ -50,6 +50,9 @@ func DecodeObject(data []byte) (obj Object, problems Problems, ok bool) {
 	return m, problems, ok
 }
 
+// Blank reports whether a payload holds nothing but marks and space.
+func Blank(data []byte) bool { return len(Normalize(data)) == 0 }
+
 // Normalize removes byte-order marks and leading NULs, and turns UTF-16 into UTF-8.
 func Normalize(data []byte) []byte {
 	mark := []byte("\xef\xbb\xbf")
