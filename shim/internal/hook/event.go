@@ -9,8 +9,9 @@ const (
 	// contextBudget is for hooks whose output becomes the agent's context.
 	contextBudget = time.Second
 
-	// plainReserve and contextReserve are kept back for the spool when no answer comes.
-	plainReserve   = 40 * time.Millisecond
+	// plainReserve and contextReserve are kept back for the start of the process before its
+	// clock runs, and for the spool when no answer comes.
+	plainReserve   = 80 * time.Millisecond
 	contextReserve = 100 * time.Millisecond
 
 	// handOver is the least time for the relay when reading stdin has used up the budget, and

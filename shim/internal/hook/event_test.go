@@ -27,7 +27,7 @@ func TestDeadline(t *testing.T) {
 	t.Parallel()
 	started := time.Unix(1_000, 0)
 	after := func(d time.Duration) time.Time { return started.Add(d) }
-	require.Equal(t, after(160*time.Millisecond), deadline(started, after(time.Millisecond), false, 10))
+	require.Equal(t, after(120*time.Millisecond), deadline(started, after(time.Millisecond), false, 10))
 	require.Equal(t, after(900*time.Millisecond), deadline(started, after(time.Millisecond), true, 10))
 	// What came late on stdin still has its moment with the relay, and what is large a longer one.
 	require.Equal(t, after(950*time.Millisecond), deadline(started, after(900*time.Millisecond), false, 10))
