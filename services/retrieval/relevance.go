@@ -1,0 +1,122 @@
+package retrieval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	recordv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/record/v1"
+	"github.com/kiroku-dev/kiroku/services/retrieval/block"
+	"github.com/kiroku-dev/kiroku/services/retrieval/corpus"
+)
+
+const (
+	// floorShare is the least part of a question's weight in words that a record must have, floorMany the least for one that has
+	// at least floorWords of them: of a long prompt no record has much.
+	floorShare, floorMany = 0.25, 0.08
+	floorWords            = 4
+	// floorRare is the least score, in shares of what one word is worth that a single record has: common words alone say nothing.
+	floorRare = 0.3
+	// besideBest is the least share of the best candidate's score.
+	besideBest = 0.4
+	// contextNotes is how many records a context holds at most.
+	contextNotes = 12
+)
+
+// aboveFloor keeps the hits that are good enough to be put before a prompt nobody asked to have answered from memory.
+func aboveFloor(hits []corpus.Hit, records int) (above, below []corpus.Hit) {
+	rarest := math.Log1p((float64(records) - 0.5) / 1.5)
+	for _, hit := range hits {
+		matches := hit.MatchedIDF >= floorShare || (hit.Matched >= floorWords && hit.MatchedIDF >= floorMany)
+		if matches && hit.Score >= floorRare*rarest {
+			above = append(above, hit)
+		} else {
+			below = append(below, hit)
+		}
+	}
+	return above, below
+}
+
+// compose plans the block: what is likely to be touched, what must be heeded, what was done before.
+func (d *draft) compose(tokens int) plan {
+	p := plan{tokens: tokens, guidanceHeading: "Decisions and conventions", relatedHeading: "Related work"}
+	for _, f := range d.files {
+		if line, ok := d.fileLine(f); ok {
+			p.files = append(p.files, line)
+		}
+	}
+	taken := 0
+	for i := range d.candidates {
+		c := &d.candidates[i]
+		r := d.records[c.hit.ID]
+		if r == nil {
+			continue // gone since memory was searched
+		}
+		p.project = r.GetProjectName()
+		switch {
+		case d.given[c.hit.ID]:
+			d.dropped[c.hit.ID] = "the session was given it before"
+			continue
+		case c.score < besideBest*d.candidates[0].score && !r.GetPinned():
+			d.dropped[c.hit.ID] = "far below the best"
+			continue
+		case taken == contextNotes:
+			d.dropped[c.hit.ID] = "enough others are better"
+			continue
+		}
+		taken++
+		n := noteOf(r, c.score, d.now, d.terms)
+		switch {
+		case r.GetPinned():
+			p.guidance = slices.Insert(p.guidance, 0, n)
+		case guides(r.GetObservationType()):
+			p.guidance = append(p.guidance, n)
+		default:
+			p.related = append(p.related, n)
+		}
+	}
+	return p
+}
+
+// fileLine is a file with the reason why it is there. A file without a record that the caller may read now is not named.
+func (d *draft) fileLine(f corpus.FileHit) (fileLine, bool) {
+	r := d.records[f.Evidence]
+	if r == nil || !slices.Contains(r.GetFilesTouched(), f.Path) {
+		return fileLine{}, false
+	}
+	line := fmt.Sprintf("%s (%s %s by %s)", block.Clean(f.Path), reason(f), age(d.now.Sub(r.GetValidFrom().AsTime()), r.GetValidFrom().AsTime()), block.Clean(r.GetActorId()))
+	return fileLine{item: fileItem(f.Path), line: line}, true
+}
+
+func reason(f corpus.FileHit) string {
+	switch {
+	case f.Named:
+		return "named in the prompt; touched"
+	case f.Related == 1:
+		return "in 1 related note,"
+	case f.Related > 1:
+		return fmt.Sprintf("in %d related notes, the best", f.Related)
+	case f.Matched:
+		return "its path matches; touched"
+	}
+	return "often touched, last"
+}
+
+// guidingNumbers are the guiding types as they are stored.
+func guidingNumbers() []int16 {
+	numbers := make([]int16, len(guidingTypes))
+	for i, t := range guidingTypes {
+		numbers[i] = int16(t) //nolint:gosec // a small enum
+	}
+	return numbers
+}
+
+// isMain tells whether a record tells of a turn's work, and so of its session.
+func isMain(r *recordv1.Record) bool {
+	switch r.GetObservationType() {
+	case recordv1.ObservationType_OBSERVATION_TYPE_PREFERENCE, recordv1.ObservationType_OBSERVATION_TYPE_DECISION,
+		recordv1.ObservationType_OBSERVATION_TYPE_PATTERN, recordv1.ObservationType_OBSERVATION_TYPE_TOOL_USE:
+		return false
+	}
+	return true
+}
