@@ -123,25 +123,6 @@ func (j *Journal) load() error {
 	return j.seek()
 }
 
-// seek drops segments that are acknowledged whole and finds the first pending entry.
-func (j *Journal) seek() error {
-	for len(j.segments) > 0 && j.segments[0].end() <= j.mark.acked+1 {
-		if err := j.removeFirst(); err != nil {
-			return err
-		}
-	}
-	j.offset = 0
-	if len(j.segments) == 0 {
-		return nil
-	}
-	first := j.segments[0]
-	// Acknowledged entries are never behind a gap: what was dropped counts as passed.
-	j.mark.acked = max(j.mark.acked, first.first-1)
-	offset, err := first.skip(0, j.mark.acked+1-first.first)
-	j.offset = offset
-	return err
-}
-
 // Append writes entries in one go: all of them are in the file when it returns nil, none when
 // it fails.
 func (j *Journal) Append(entries ...[]byte) error {
@@ -198,27 +179,6 @@ func (j *Journal) writable() (*segment, error) {
 	return created, nil
 }
 
-// enforce drops from the old end what exceeds the bounds.
-func (j *Journal) enforce(now time.Time) error {
-	oldest := now.Add(-j.opts.MaxAge)
-	for len(j.segments) > 0 {
-		first := j.segments[0]
-		tooMuch := j.bytes() > j.opts.MaxBytes && len(j.segments) > 1
-		if !tooMuch && !first.last.Before(oldest) {
-			return nil
-		}
-		if lost := first.end() - max(first.first, j.mark.acked+1); lost > 0 {
-			j.mark.dropped += lost
-			j.mark.lastDrop = now
-		}
-		j.mark.acked = max(j.mark.acked, first.end()-1)
-		if err := errors.Join(j.seek(), j.writeMark()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Batch is a run of pending entries.
 type Batch struct {
 	// Entries are in the order in which they were appended.
@@ -273,18 +233,6 @@ func (j *Journal) Ack(b Batch, n int) error {
 	return j.advance()
 }
 
-func (j *Journal) advance() error {
-	if last := len(j.segments) - 1; last >= 0 && j.mark.acked+1 == j.next && j.segments[last].size < reclaimBytes {
-		// Keep the small last segment for further entries.
-		j.segments, j.offset = j.segments[last:], j.segments[last].size
-		if err := removeBefore(j.opts.Dir, j.segments[0].first); err != nil {
-			return err
-		}
-		return j.writeMark()
-	}
-	return errors.Join(j.seek(), j.writeMark())
-}
-
 // Wake is sent to when entries were appended, and once after Open.
 func (j *Journal) Wake() <-chan struct{} { return j.wake }
 
@@ -332,20 +280,6 @@ func (j *Journal) closeActive() error {
 	err := j.active.Close()
 	j.active = nil
 	return err
-}
-
-// removeFirst removes the oldest segment's file.
-func (j *Journal) removeFirst() error {
-	if len(j.segments) == 1 {
-		if err := j.closeActive(); err != nil {
-			return err
-		}
-	}
-	if err := os.Remove(j.segments[0].path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	j.segments = j.segments[1:]
-	return nil
 }
 
 func (j *Journal) bytes() int64 {
