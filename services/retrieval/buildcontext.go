@@ -136,7 +136,7 @@ func (d *draft) look(ctx context.Context, store *recordstore.Store) error {
 // for the caller's right to see it.
 func (d *draft) search(c *corpus.Corpus, query string, states *lanes) []string {
 	start := time.Now()
-	hits, below := aboveFloor(c.Search(d.terms, d.filter, contextHits, d.req.GetExplain()), c.Records())
+	hits, below := aboveFloor(c.Search(d.terms, d.filter, contextHits, d.req.GetExplain()), c.Records(), len(d.terms))
 	d.below = below
 	states.lexical.candidates, states.lexical.took = len(hits), time.Since(start)
 

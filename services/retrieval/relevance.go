@@ -8,6 +8,7 @@ import (
 	recordv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/record/v1"
 	"github.com/kiroku-dev/kiroku/services/retrieval/block"
 	"github.com/kiroku-dev/kiroku/services/retrieval/corpus"
+	"github.com/kiroku-dev/kiroku/services/retrieval/index"
 )
 
 const (
@@ -17,17 +18,23 @@ const (
 	floorWords            = 4
 	// floorRare is the least score, in shares of what one word is worth that a single record has: common words alone say nothing.
 	floorRare = 0.3
+	// fewRecords is how many records it takes for the rarity of words to count as much as their number.
+	fewRecords = 20
 	// besideBest is the least share of the best candidate's score.
 	besideBest = 0.4
 	// contextNotes is how many records a context holds at most.
 	contextNotes = 12
 )
 
-// aboveFloor keeps the hits that are good enough to be put before a prompt nobody asked to have answered from memory.
-func aboveFloor(hits []corpus.Hit, records int) (above, below []corpus.Hit) {
-	rarest := math.Log1p((float64(records) - 0.5) / 1.5)
+// aboveFloor keeps the hits that are good enough to be put before a prompt nobody asked to have answered from memory. How rare a
+// word is says little among few records: there every word counts the same.
+func aboveFloor(hits []corpus.Hit, records, terms int) (above, below []corpus.Hit) {
+	terms = min(terms, index.DefaultMaxQueryTerms)
+	rarest := math.Log1p((float64(records) - 0.5) / 1.5) // what the index gives a word of one record
+	young := 1 / (1 + float64(records)/fewRecords)
 	for _, hit := range hits {
-		matches := hit.MatchedIDF >= floorShare || (hit.Matched >= floorWords && hit.MatchedIDF >= floorMany)
+		share := young*float64(hit.Matched)/float64(terms) + (1-young)*hit.MatchedIDF
+		matches := share >= floorShare || (hit.Matched >= floorWords && share >= floorMany)
 		if matches && hit.Score >= floorRare*rarest {
 			above = append(above, hit)
 		} else {
