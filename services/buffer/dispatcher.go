@@ -18,7 +18,7 @@ const (
 	// pollGap keeps wakes that come thick and fast from becoming a poll each.
 	pollGap = 5 * time.Millisecond
 	// candidatesFor is how long what a poll found may be handed out. A stale candidate costs its waiter one script that says no.
-	candidatesFor = 100 * time.Millisecond
+	candidatesFor = 50 * time.Millisecond
 )
 
 var (
