@@ -18,35 +18,31 @@ func (s *stage) ask(ctx context.Context) error {
 	s.progress.begin("asking as %s, in new sessions", colleague)
 	var problems []error
 	for _, q := range questions {
-		text, took, err := s.prompt(ctx, q.prompt)
+		text, took, err := s.fireForContext(ctx, "UserPromptSubmit", map[string]string{"prompt": q.prompt})
 		if err != nil {
 			return err
 		}
-		if leaked := s.private(text); leaked != "" {
-			problems = append(problems, fmt.Errorf("the context holds %q, which is private", leaked))
-		}
-		for _, lesson := range q.missing(text) {
-			problems = append(problems, fmt.Errorf("the context lacks %q", lesson))
-		}
+		problems = append(problems, s.judge("the context", q, text)...)
 		s.progress.quote(fmt.Sprintf("%s: %s\n(the hook took %d ms)", colleague, q.prompt, took.Milliseconds()), text)
 	}
-	brief, _, err := s.fireForContext(ctx, "SessionStart", map[string]string{"source": "startup"})
+	text, took, err := s.fireForContext(ctx, "SessionStart", map[string]string{"source": "startup"})
 	if err != nil {
 		return err
 	}
-	question := question{lessons: []string{briefLesson}}
-	for _, lesson := range question.missing(brief) {
-		problems = append(problems, fmt.Errorf("the brief of a session's start lacks %q", lesson))
-	}
-	if leaked := s.private(brief); leaked != "" {
-		problems = append(problems, fmt.Errorf("the brief of a session's start holds %q, which is private", leaked))
-	}
-	s.progress.quote(colleague+" starts another session:", brief)
+	problems = append(problems, s.judge("the brief of a session's start", brief, text)...)
+	s.progress.quote(fmt.Sprintf("%s starts another session\n(the hook took %d ms)", colleague, took.Milliseconds()), text)
 	return errors.Join(problems...)
 }
 
-func (s *stage) prompt(ctx context.Context, prompt string) (string, time.Duration, error) {
-	return s.fireForContext(ctx, "UserPromptSubmit", map[string]string{"prompt": prompt})
+// judge says what is wrong with a text that came back.
+func (s *stage) judge(what string, q question, text string) (problems []error) {
+	for _, lesson := range q.missing(text) {
+		problems = append(problems, fmt.Errorf("%s lacks %q", what, lesson))
+	}
+	if leaked := s.private(text); leaked != "" {
+		problems = append(problems, fmt.Errorf("%s holds %q, which is private", what, leaked))
+	}
+	return problems
 }
 
 // fireForContext fires a hook in a session of its own, again when nothing comes back.

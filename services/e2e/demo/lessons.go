@@ -20,21 +20,23 @@ type question struct {
 
 var questions = []question{
 	{
-		prompt: "TestCheckoutTotal failed on CI again. What do we know about it, how do I run the cart tests, and how are prices represented?",
+		prompt: "TestCheckoutTotal failed on CI again. What do we know about it, and how do I run the cart tests?",
 		lessons: []string{
-			"cart/store.go",            // the file
-			"go test -race ./cart/...", // the command that works
-			"without a lock",           // the root cause
-			"race detected",            // the error, as it was printed
-			"prices are integer cents", // the decision, in the developer's words
+			"cart/store.go",                  // the file
+			"go test -race ./cart/...",       // the command that works
+			"without a lock",                 // the root cause, from the agent's answer
+			"fixed by editing cart/store.go", // what mended the failure
 		},
 	},
 	{
-		prompt: "I need another migration for the orders table. How do I apply it, and how do we write tests in this repo?",
+		prompt:  "I am adding discounts to the cart total. Are prices floats or integer cents here?",
+		lessons: []string{"We decided: prices are integer cents, never floats", "cart/total.go"},
+	},
+	{
+		prompt: "I need another migration for the orders table. How do I apply it to my database?",
 		lessons: []string{
-			"make migrate", "DATABASE_URL", // the command and what it needs
+			"make migrate", "needs DATABASE_URL", // the command and what it needs
 			"db/migrations", // where they lie
-			"table tests",   // the preference
 		},
 	},
 }
@@ -49,8 +51,10 @@ func (q question) missing(text string) (lacking []string) {
 	return lacking
 }
 
-// briefLesson must be in the brief of a session's start.
-const briefLesson = "pnpm"
+// brief is what must be in the brief of a session's start: the standing rules, in the words of those who stated them.
+var brief = question{lessons: []string{
+	"we use pnpm, not npm", "I prefer table tests", "prices are integer cents, never floats",
+}}
 
 // contextOf takes the context out of what the hook printed for Claude Code: nothing else may be in it.
 func contextOf(stdout []byte, event string) (string, error) {
