@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(env *testscript.Env) error {
-		runtime, err := os.MkdirTemp("", "kr")
+		runtime, err := os.MkdirTemp("", "kr") //nolint:usetesting // a socket's path must be short
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ type machine struct {
 
 func newMachine(t *testing.T, server *servertest.Server) *machine {
 	t.Helper()
-	base, err := os.MkdirTemp("", "km")
+	base, err := os.MkdirTemp("", "km") //nolint:usetesting // a socket's path must be short
 	require.NoError(t, err)
 	m := &machine{t: t, paths: rundir.Paths{Runtime: filepath.Join(base, "run"), State: filepath.Join(base, "state")}}
 	self, err := exec.LookPath("kiroku")

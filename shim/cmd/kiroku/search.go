@@ -48,7 +48,7 @@ func runSearch(ctx context.Context, s streams, args []string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	resp, err := up.Retrieval.Search(ctx, &retrievalv1.SearchRequest{
-		ProjectId: home.ID, Query: strings.Join(flags.Args(), " "), PageSize: int32(min(max(*limit, 1), 100)), //nolint:gosec // bounded
+		ProjectId: home.ID, Query: strings.Join(flags.Args(), " "), PageSize: int32(min(max(*limit, 1), 100)),
 	})
 	if err != nil {
 		return plain(err)

@@ -51,11 +51,11 @@ func (h Hook) Arg(i int) string {
 type Want int
 
 const (
-	// WantNothing: the hook's answer is empty.
+	// WantNothing means that the hook's answer is empty.
 	WantNothing Want = iota
-	// WantPrompt: notes that fit the prompt.
+	// WantPrompt is for notes that fit the prompt.
 	WantPrompt
-	// WantSessionStart: a brief of the project.
+	// WantSessionStart is for a brief of the project.
 	WantSessionStart
 )
 
@@ -63,11 +63,11 @@ const (
 type Compaction int
 
 const (
-	// CompactionNone: not at all.
+	// CompactionNone means not at all.
 	CompactionNone Compaction = iota
-	// CompactionBegins: the agent says that it is about to compress its context.
+	// CompactionBegins means that the agent is about to compress its context.
 	CompactionBegins
-	// CompactionDone: the agent says that it has; it may have said before that it would.
+	// CompactionDone means that the agent has done so; it may have said before that it would.
 	CompactionDone
 )
 

@@ -108,13 +108,13 @@ func Label(ev *eventv1.Event, pairs ...string) {
 	if labels == nil {
 		return
 	}
-	if ev.Metadata == nil {
+	if ev.GetMetadata() == nil {
 		ev.Metadata = &eventv1.Metadata{}
 	}
-	if ev.Metadata.Labels == nil {
+	if ev.GetMetadata().GetLabels() == nil {
 		ev.Metadata.Labels = map[string]string{}
 	}
-	maps.Copy(ev.Metadata.Labels, labels)
+	maps.Copy(ev.GetMetadata().GetLabels(), labels)
 }
 
 // Correlate names the turn that an event belongs to, by the agent's own id; "" for none.
@@ -122,7 +122,7 @@ func Correlate(ev *eventv1.Event, id string) {
 	if id == "" || len(id) > maxLabel {
 		return
 	}
-	if ev.Metadata == nil {
+	if ev.GetMetadata() == nil {
 		ev.Metadata = &eventv1.Metadata{}
 	}
 	ev.Metadata.CorrelationId = id

@@ -18,8 +18,8 @@ const (
 	EnvIngestAddr     = "KIROKU_INGEST_ADDR"
 	EnvRetrievalAddr  = "KIROKU_RETRIEVAL_ADDR"
 	EnvExtractionAddr = "KIROKU_EXTRACTION_ADDR"
-	EnvToken          = "KIROKU_TOKEN"
-	EnvTokenFile      = "KIROKU_TOKEN_FILE"
+	EnvToken          = "KIROKU_TOKEN"      //nolint:gosec // the name of a variable
+	EnvTokenFile      = "KIROKU_TOKEN_FILE" //nolint:gosec // the name of a variable
 	EnvActAs          = "KIROKU_ACT_AS"
 	EnvTLSCA          = "KIROKU_TLS_CA"
 	EnvInsecure       = "KIROKU_INSECURE"
@@ -102,7 +102,7 @@ func Load(getenv func(string) string, uid int) (Config, error) {
 }
 
 func (c *Config) readFile(path string) error {
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) //nolint:gosec // the person's own configuration
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -175,7 +175,7 @@ func readToken(path string) (string, error) {
 	if info.Size() > maxToken {
 		return "", fmt.Errorf("token file %s: too large", path)
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) //nolint:gosec // the person's own configuration
 	if err != nil {
 		return "", fmt.Errorf("token file: %w", err)
 	}

@@ -200,7 +200,7 @@ func TestCommandLineRunsThroughTheShell(t *testing.T) {
 		t.Skip("needs a POSIX shell")
 	}
 	r := newRequest(t, "claude-code")
-	require.NoError(t, os.WriteFile(r.Hook, []byte("#!/bin/sh\necho \"ran $1\"\n"), 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(r.Hook, []byte("#!/bin/sh\necho \"ran $1\"\n"), 0o755))
 	apply(t, install.PlanInstall, r)
 	var settings struct {
 		Hooks map[string][]struct {
@@ -208,7 +208,7 @@ func TestCommandLineRunsThroughTheShell(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(tree(t, r.Home)[filepath.Join(r.Home, ".claude", "settings.json")]), &settings))
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", settings.Hooks["Stop"][0].Hooks[0].Command).Output() //nolint:gosec // our own line
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", settings.Hooks["Stop"][0].Hooks[0].Command).Output()
 	require.NoError(t, err)
 	require.Equal(t, "ran claude-code\n", string(out))
 }

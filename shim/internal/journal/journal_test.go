@@ -256,7 +256,7 @@ func TestConcurrentWriters(t *testing.T) {
 func TestBehavesLikeAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		dir, err := os.MkdirTemp(t.TempDir(), "list")
+		dir, err := os.MkdirTemp(t.TempDir(), "list") //nolint:usetesting // one for each draw
 		require.NoError(rt, err)
 		opts := journal.Options{Dir: dir, MaxBytes: 1 << 16}
 		j, err := journal.Open(opts)

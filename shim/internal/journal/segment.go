@@ -36,7 +36,7 @@ func (s *segment) end() uint64 { return s.first + s.count }
 
 // appendFrame adds an entry: length, CRC-32C over time and content, time in milliseconds, content.
 func appendFrame(dst []byte, at time.Time, entry []byte) []byte {
-	dst = binary.BigEndian.AppendUint32(dst, uint32(len(entry)))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(entry))) //nolint:gosec // at most MaxEntry
 	sumAt := len(dst)
 	dst = binary.BigEndian.AppendUint32(dst, 0)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(at.UnixMilli()))
@@ -69,7 +69,12 @@ func readFrame(r io.Reader) (entry []byte, at time.Time, err error) {
 	if sum != binary.BigEndian.Uint32(header[4:]) {
 		return nil, time.Time{}, errDamaged
 	}
-	return entry, time.UnixMilli(int64(binary.BigEndian.Uint64(header[8:]))), nil
+	return entry, timeIn(header[:]), nil
+}
+
+// timeIn reads the time of an entry's header.
+func timeIn(header []byte) time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(header[8:]))) //nolint:gosec // wrote as int64
 }
 
 // repair counts the entries of the last segment and cuts off what follows the last good one.
@@ -137,7 +142,8 @@ func (s *segment) skip(offset int64, n uint64) (int64, error) {
 	for ; n > 0 && offset < s.size; n-- {
 		var length [4]byte
 		if _, err := file.ReadAt(length[:], offset); err != nil {
-			return s.size, nil //nolint:nilerr // a cut header is damage, which Read passes over
+			// A cut header is damage, which Read passes over.
+			return s.size, nil
 		}
 		offset += headerSize + int64(binary.BigEndian.Uint32(length[:]))
 	}
@@ -155,7 +161,7 @@ func (s *segment) timeAt(offset int64) time.Time {
 	if _, err := file.ReadAt(header[:], offset); err != nil {
 		return s.last
 	}
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(header[8:])))
+	return timeIn(header[:])
 }
 
 func segmentName(first uint64) string { return fmt.Sprintf("%020d%s", first, segmentSuffix) }

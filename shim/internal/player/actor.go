@@ -118,7 +118,8 @@ func (p *player) stop(ctx context.Context) error {
 			errs = append(errs, a.cmd.Process.Signal(os.Interrupt))
 		}
 		select {
-		case <-a.ended:
+		case err := <-a.ended:
+			errs = append(errs, err)
 		case <-ctx.Done():
 			errs = append(errs, fmt.Errorf("relay of %s does not end: %w", a.name, a.cmd.Process.Kill()))
 		}

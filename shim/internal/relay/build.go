@@ -62,8 +62,8 @@ func (r *Relay) build(c call, index int, p agent.Parsed) (built, error) {
 // that the relay has taken after all, both copies are one event.
 func eventID(r *frame.Request, host string, index int) string {
 	var id ulid.ULID
-	at := min(max(r.Time.UnixMilli(), 0), int64(ulid.MaxTime()))
-	if err := id.SetTime(uint64(at)); err != nil {
+	at := min(max(r.Time.UnixMilli(), 0), int64(ulid.MaxTime())) //nolint:gosec // 48 bits
+	if err := id.SetTime(uint64(at)); err != nil { //nolint:gosec // not negative
 		return event.NewID(r.Time)
 	}
 	sum := digest(append([]string{host, r.Key(), strconv.Itoa(index)}, r.Argv...)...)

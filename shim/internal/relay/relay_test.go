@@ -67,7 +67,8 @@ func TestContextIsPrintedInTheAgentsDialect(t *testing.T) {
 	})
 	g := newRig(t, server.Addr)
 	g.start()
-	require.Equal(t, `{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"<kiroku-context>\n- PURPOSE_PROMPT [2J& \"why?\"\n</kiroku-context>"}}`+"\n",
+	require.Equal(t, //nolint:testifylint // every byte counts
+		`{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"<kiroku-context>\n- PURPOSE_PROMPT [2J& \"why?\"\n</kiroku-context>"}}`+"\n",
 		string(g.fire("claude-code", claude("UserPromptSubmit", `,"prompt":"why?"`)).Stdout))
 	require.Equal(t, "<kiroku-context>\n- PURPOSE_SESSION_START [2J& \"\"\n</kiroku-context>\n",
 		string(g.fire("kiro-cli", `{"hook_event_name":"agentSpawn","cwd":"/srv/shop"}`).Stdout))

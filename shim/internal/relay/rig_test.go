@@ -42,7 +42,7 @@ type rig struct {
 
 func newRig(t *testing.T, addr string) *rig {
 	t.Helper()
-	base, err := os.MkdirTemp("", "kr")
+	base, err := os.MkdirTemp("", "kr") //nolint:usetesting // a socket's path must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(base)) })
 	token := filepath.Join(base, "token")

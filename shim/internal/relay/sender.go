@@ -208,7 +208,7 @@ func (s *sender) settle(ctx context.Context, batch journal.Batch, results []*ing
 	var again *errorv1.ItemError
 	for i, result := range results {
 		if item := result.GetError(); item != nil {
-			if !permanent(codes.Code(item.GetCode())) && !(i == 0 && s.givenUp(result.GetEventId())) {
+			if !permanent(codeOf(item)) && (i > 0 || !s.givenUp(result.GetEventId())) {
 				again = item
 				break
 			}
@@ -224,7 +224,7 @@ func (s *sender) settle(ctx context.Context, batch journal.Batch, results []*ing
 	}
 	s.relay.status.sent(done-refused, refused)
 	if again != nil {
-		return s.failed(ctx, "IngestEvents", status.Error(codes.Code(again.GetCode()), again.GetMessage()))
+		return s.failed(ctx, "IngestEvents", status.Error(codeOf(again), again.GetMessage()))
 	}
 	s.failures, s.limit = 0, min(maxBatchEvents, s.limit*2)
 	return nil
@@ -238,6 +238,11 @@ func (s *sender) givenUp(id string) bool {
 	}
 	s.stuck++
 	return s.stuck > maxAttempts
+}
+
+// codeOf is an item's status code.
+func codeOf(item *errorv1.ItemError) codes.Code {
+	return codes.Code(item.GetCode()) //nolint:gosec // codes are small, an odd one has no name and is tried again
 }
 
 // permanent tells the codes of an event that no server will ever take.
@@ -268,7 +273,7 @@ func (s *sender) setAside(entry []byte, id string, why *errorv1.ItemError) error
 	for _, violation := range why.GetViolations() {
 		reason += "; " + violation.GetField() + ": " + violation.GetDescription()
 	}
-	code := codes.Code(why.GetCode()).String()
+	code := codeOf(why).String()
 	s.relay.log.Warn("event refused for good", "event_id", id, "code", code, "reason", reason)
 	refusal := journal.Refusal{ID: id, Code: code, Reason: reason, Time: s.relay.now()}
 	if err := s.relay.quarantine.Put(refusal, entry); err != nil {

@@ -70,8 +70,10 @@ func TestRefusedEventsBlockNothing(t *testing.T) {
 		s.Refuse = func(ev *eventv1.Event) *errorv1.ItemError {
 			switch text := ev.GetBody().GetText().GetContent(); {
 			case strings.HasPrefix(text, "bad"):
-				return &errorv1.ItemError{Code: int32(codes.InvalidArgument), Reason: errorv1.ErrorReason_ERROR_REASON_INVALID_FIELD,
-					Message: "secret content", Violations: []*errorv1.FieldViolation{{Field: "body", Description: "is odd"}}}
+				return &errorv1.ItemError{
+					Code: int32(codes.InvalidArgument), Reason: errorv1.ErrorReason_ERROR_REASON_INVALID_FIELD,
+					Message: "secret content", Violations: []*errorv1.FieldViolation{{Field: "body", Description: "is odd"}},
+				}
 			case text == "taken":
 				return &errorv1.ItemError{Code: int32(codes.AlreadyExists), Reason: errorv1.ErrorReason_ERROR_REASON_EVENT_ID_TAKEN}
 			case text == "later" && failures < 3:

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/kiroku-dev/kiroku/shim/internal/agent"
@@ -49,8 +49,10 @@ type golden struct {
 func Payloads(t *testing.T, d agent.Dialect) {
 	t.Helper()
 	cases, err := filepath.Glob(filepath.Join("testdata", "*", "*"+payloadSuffix))
-	require.NoError(t, err)
-	require.NotEmpty(t, cases)
+	check(t, err)
+	if len(cases) == 0 {
+		t.Fatal("no payloads")
+	}
 	for _, path := range cases {
 		name := strings.TrimSuffix(path, payloadSuffix)
 		t.Run(strings.TrimPrefix(filepath.ToSlash(name), "testdata/"), func(t *testing.T) {
@@ -64,12 +66,12 @@ func Payloads(t *testing.T, d agent.Dialect) {
 func readHook(t *testing.T, name, surface string) agent.Hook {
 	t.Helper()
 	c := call{Argv: []string{surface}, Dir: "/srv/shop"}
-	data, err := os.ReadFile(name + callSuffix)
+	data, err := os.ReadFile(name + callSuffix) //nolint:gosec // below the test's own testdata
 	if err == nil {
-		require.NoError(t, json.Unmarshal(data, &c))
+		check(t, json.Unmarshal(data, &c))
 	}
-	body, err := os.ReadFile(name + payloadSuffix)
-	require.NoError(t, err)
+	body, err := os.ReadFile(name + payloadSuffix) //nolint:gosec // below the test's own testdata
+	check(t, err)
 	return agent.NewHook(agent.Hook{
 		Argv: c.Argv, Env: c.Env, Dir: c.Dir, Programs: c.Programs, Payload: body,
 		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC),
@@ -81,14 +83,14 @@ func render(t *testing.T, parsed []agent.Parsed) []byte {
 	all := []golden{}
 	for _, p := range parsed {
 		event, err := protojson.MarshalOptions{}.Marshal(p.Event)
-		require.NoError(t, err)
+		check(t, err)
 		all = append(all, golden{event, p.Dir, p.DeliveryID, p.Query, p.Want, p.Compaction})
 	}
 	var buf bytes.Buffer
 	encoder := json.NewEncoder(&buf)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	require.NoError(t, encoder.Encode(all))
+	check(t, encoder.Encode(all))
 	return buf.Bytes()
 }
 
@@ -96,20 +98,33 @@ func render(t *testing.T, parsed []agent.Parsed) []byte {
 func Answers(t *testing.T, d agent.Dialect) {
 	t.Helper()
 	recalled, err := os.ReadFile(filepath.Join("testdata", "recalled.txt"))
-	require.NoError(t, err)
+	check(t, err)
 	for name, want := range map[string]agent.Want{"prompt": agent.WantPrompt, "start": agent.WantSessionStart} {
 		compare(t, filepath.Join("testdata", "answer-"+name+".stdout"), d.Render(want, string(recalled)))
-		require.Empty(t, d.Render(want, " \n"), "nothing recalled, nothing printed")
+		if got := d.Render(want, " \n"); len(got) > 0 {
+			t.Errorf("nothing was recalled, printed %q", got)
+		}
 	}
-	require.Empty(t, d.Render(agent.WantNothing, string(recalled)))
+	if got := d.Render(agent.WantNothing, string(recalled)); len(got) > 0 {
+		t.Errorf("nothing was wanted, printed %q", got)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func compare(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		require.NoError(t, os.WriteFile(path, got, 0o600))
+		check(t, os.WriteFile(path, got, 0o600)) //nolint:gosec // a golden file of the test itself
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run the test with -update to make it")
-	require.Equal(t, string(want), string(got))
+	want, err := os.ReadFile(path) //nolint:gosec // below the test's own testdata
+	check(t, err)
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+	}
 }

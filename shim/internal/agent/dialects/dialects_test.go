@@ -53,8 +53,10 @@ func TestIdentify(t *testing.T) {
 
 func TestForeignPayloadIsUnderstoodAndNotAnswered(t *testing.T) {
 	t.Parallel()
-	h := agent.NewHook(agent.Hook{Argv: []string{"claude-code"}, Dir: "/tmp",
-		Payload: []byte(`{"conversation_id":"c1","cursor_version":"2.6","hook_event_name":"beforeSubmitPrompt","prompt":"hi","workspace_roots":["/srv/shop"]}`)})
+	h := agent.NewHook(agent.Hook{
+		Argv: []string{"claude-code"}, Dir: "/tmp",
+		Payload: []byte(`{"conversation_id":"c1","cursor_version":"2.6","hook_event_name":"beforeSubmitPrompt","prompt":"hi","workspace_roots":["/srv/shop"]}`),
+	})
 	d, ok := dialects.Identify(h)
 	require.True(t, ok)
 	parsed := d.Parse(h)

@@ -84,7 +84,7 @@ func (p *parser) unit(at int) (uint16, bool) {
 		if digit < 0 || c < '0' {
 			return 0, false
 		}
-		unit = unit<<4 | uint16(digit)
+		unit = unit<<4 | uint16(digit) //nolint:gosec // 0 to 15
 	}
 	return unit, true
 }

@@ -43,25 +43,25 @@ func Facts(c Call) *eventv1.ToolFacts {
 	input, _ := payload.Unwrap(c.Input).(map[string]any)
 	result := readResult(c.Response)
 	facts := &eventv1.ToolFacts{Name: c.Name, Class: ClassOf(c.Name), Success: c.Success, Error: c.Error}
-	if facts.Class == eventv1.ToolClass_TOOL_CLASS_SHELL {
+	if facts.GetClass() == eventv1.ToolClass_TOOL_CLASS_SHELL {
 		facts.Command = cut(commandOf(input), maxCommand)
-		facts.Class = refine(facts.Command)
+		facts.Class = refine(facts.GetCommand())
 	}
-	if facts.Class == eventv1.ToolClass_TOOL_CLASS_WRITE && isPartial(input, result.text) {
+	if facts.GetClass() == eventv1.ToolClass_TOOL_CLASS_WRITE && isPartial(input, result.text) {
 		facts.Class = eventv1.ToolClass_TOOL_CLASS_EDIT
 	}
-	if facts.Class == eventv1.ToolClass_TOOL_CLASS_OTHER || facts.Class == eventv1.ToolClass_TOOL_CLASS_UNSPECIFIED {
-		facts.Class = classOfProse(result.text, facts.Class)
+	if facts.GetClass() == eventv1.ToolClass_TOOL_CLASS_OTHER || facts.GetClass() == eventv1.ToolClass_TOOL_CLASS_UNSPECIFIED {
+		facts.Class = classOfProse(result.text, facts.GetClass())
 	}
-	facts.Files = filesOf(facts.Class, c.Input, input, result)
+	facts.Files = filesOf(facts.GetClass(), c.Input, input, result)
 	facts.ExitCode = exitCode(result, c.Error)
 	if facts.Success == nil {
 		facts.Success = success(result, facts.ExitCode)
 	}
-	if facts.Error == "" && facts.Success != nil && !*facts.Success {
+	if facts.GetError() == "" && facts.Success != nil && !facts.GetSuccess() {
 		facts.Error = result.err
 	}
-	facts.Error = cut(strings.TrimSpace(facts.Error), maxError)
+	facts.Error = cut(strings.TrimSpace(facts.GetError()), maxError)
 	if c.Duration > 0 {
 		facts.Duration = durationpb.New(c.Duration)
 	}

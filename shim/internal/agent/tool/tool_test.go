@@ -35,44 +35,80 @@ func TestFacts(t *testing.T) {
 		success                    *bool
 		want                       *eventv1.ToolFacts
 	}{
-		"claude bash": {"Bash", `{"command":"cd api && go test ./..."}`, `{"stdout":"ok","stderr":"","interrupted":false}`, "", yes,
-			&eventv1.ToolFacts{Class: test, Command: "cd api && go test ./...", Success: yes}},
-		"claude bash interrupted": {"Bash", `{"command":"sleep 9"}`, `{"stdout":"","stderr":"stop","interrupted":true}`, "", nil,
-			&eventv1.ToolFacts{Class: shell, Command: "sleep 9", Success: no, Error: "stop"}},
-		"claude bash failed": {"Bash", `{"command":"git push"}`, `null`, "Exit code 128\nfatal: no remote", no,
-			&eventv1.ToolFacts{Class: vcs, Command: "git push", Success: no, ExitCode: proto.Int32(128), Error: "Exit code 128\nfatal: no remote"}},
-		"claude read": {"Read", `{"file_path":"/srv/a.go"}`, `{"type":"text","file":{"filePath":"/srv/a.go","content":"x"}}`, "", yes,
-			&eventv1.ToolFacts{Class: read, Files: []string{"/srv/a.go"}, Success: yes}},
-		"claude grep finds, does not touch": {"Grep", `{"pattern":"x","path":"/srv"}`, `{"filenames":["/srv/a.go"]}`, "", yes,
-			&eventv1.ToolFacts{Class: eventv1.ToolClass_TOOL_CLASS_SEARCH, Success: yes}},
-		"claude notebook": {"NotebookEdit", `{"notebook_path":"/srv/n.ipynb"}`, `{}`, "", yes,
-			&eventv1.ToolFacts{Class: edit, Files: []string{"/srv/n.ipynb"}, Success: yes}},
-		"mcp list of blocks": {"mcp__linear__get_issue", `{"path":"x"}`, `[{"type":"text","text":"{}"}]`, "", yes,
-			&eventv1.ToolFacts{Class: mcp, Success: yes}},
+		"claude bash": {
+			"Bash", `{"command":"cd api && go test ./..."}`, `{"stdout":"ok","stderr":"","interrupted":false}`, "", yes,
+			&eventv1.ToolFacts{Class: test, Command: "cd api && go test ./...", Success: yes},
+		},
+		"claude bash interrupted": {
+			"Bash", `{"command":"sleep 9"}`, `{"stdout":"","stderr":"stop","interrupted":true}`, "", nil,
+			&eventv1.ToolFacts{Class: shell, Command: "sleep 9", Success: no, Error: "stop"},
+		},
+		"claude bash failed": {
+			"Bash", `{"command":"git push"}`, `null`, "Exit code 128\nfatal: no remote", no,
+			&eventv1.ToolFacts{Class: vcs, Command: "git push", Success: no, ExitCode: proto.Int32(128), Error: "Exit code 128\nfatal: no remote"},
+		},
+		"claude read": {
+			"Read", `{"file_path":"/srv/a.go"}`, `{"type":"text","file":{"filePath":"/srv/a.go","content":"x"}}`, "", yes,
+			&eventv1.ToolFacts{Class: read, Files: []string{"/srv/a.go"}, Success: yes},
+		},
+		"claude grep finds, does not touch": {
+			"Grep", `{"pattern":"x","path":"/srv"}`, `{"filenames":["/srv/a.go"]}`, "", yes,
+			&eventv1.ToolFacts{Class: eventv1.ToolClass_TOOL_CLASS_SEARCH, Success: yes},
+		},
+		"claude notebook": {
+			"NotebookEdit", `{"notebook_path":"/srv/n.ipynb"}`, `{}`, "", yes,
+			&eventv1.ToolFacts{Class: edit, Files: []string{"/srv/n.ipynb"}, Success: yes},
+		},
+		"mcp list of blocks": {
+			"mcp__linear__get_issue", `{"path":"x"}`, `[{"type":"text","text":"{}"}]`, "", yes,
+			&eventv1.ToolFacts{Class: mcp, Success: yes},
+		},
 		"kiro mcp":     {"@git/status", `{}`, `{"success":true}`, "", nil, &eventv1.ToolFacts{Class: mcp, Success: yes}},
 		"kiro builtin": {"@builtin/x", `{}`, `3`, "", nil, &eventv1.ToolFacts{Class: other}},
-		"kiro bash": {"execute_bash", `{"command":"ls -la"}`, `{"success":true,"result":[{"exit_status":"2","stdout":"","stderr":"bad"}]}`, "", nil,
-			&eventv1.ToolFacts{Class: shell, Command: "ls -la", ExitCode: proto.Int32(2), Success: yes}},
-		"kiro bash failed": {"execute_bash", `{"command":"make"}`, `{"success":false,"result":[{"exit_status":"2","stderr":"no rule"}]}`, "", nil,
-			&eventv1.ToolFacts{Class: shell, Command: "make", ExitCode: proto.Int32(2), Success: no, Error: "no rule"}},
-		"kiro write": {"fs_write", `{"command":"create","path":"a.go"}`, `{"success":true,"result":["done"]}`, "", nil,
-			&eventv1.ToolFacts{Class: write, Files: []string{"a.go"}, Success: yes}},
-		"kiro replace": {"fs_write", `{"command":"str_replace","path":"a.go"}`, `{"success":true}`, "", nil,
-			&eventv1.ToolFacts{Class: edit, Files: []string{"a.go"}, Success: yes}},
-		"kiro read operations": {"fs_read", `{"operations":[{"mode":"Line","path":"a"},{"path":"b"},{"path":"a"}]}`, `null`, "", nil,
-			&eventv1.ToolFacts{Class: read, Files: []string{"a", "b"}}},
-		"ide created": {"fsWrite", `{}`, `"Created the src/a b.ts file."`, "", yes,
-			&eventv1.ToolFacts{Class: write, Files: []string{"src/a b.ts"}, Success: yes}},
-		"ide replaced": {"strReplace", `{}`, `"Replaced text in src/a.ts (2 occurrences)"`, "", nil,
-			&eventv1.ToolFacts{Class: edit, Files: []string{"src/a.ts"}}},
-		"ide appended, unknown name": {"zap", `{}`, `{"result":"Appended the text to the notes.md file."}`, "", nil,
-			&eventv1.ToolFacts{Class: edit, Files: []string{"notes.md"}}},
-		"ide shell": {"execute_bash", `{}`, `"Output:\nboom\n\nExit Code: 1"`, "", nil,
-			&eventv1.ToolFacts{Class: shell, ExitCode: proto.Int32(1), Success: no}},
-		"patch in a string": {"apply_patch", `"*** Begin Patch\n*** Update File: a.go\n*** Add File: b.go\n"`, `"ok"`, "", nil,
-			&eventv1.ToolFacts{Class: edit, Files: []string{"a.go", "b.go"}}},
-		"arguments in a string": {"execute_bash", `"{\"command\":\"ls\"}"`, `"x"`, "", nil,
-			&eventv1.ToolFacts{Class: shell, Command: "ls"}},
+		"kiro bash": {
+			"execute_bash", `{"command":"ls -la"}`, `{"success":true,"result":[{"exit_status":"2","stdout":"","stderr":"bad"}]}`, "", nil,
+			&eventv1.ToolFacts{Class: shell, Command: "ls -la", ExitCode: proto.Int32(2), Success: yes},
+		},
+		"kiro bash failed": {
+			"execute_bash", `{"command":"make"}`, `{"success":false,"result":[{"exit_status":"2","stderr":"no rule"}]}`, "", nil,
+			&eventv1.ToolFacts{Class: shell, Command: "make", ExitCode: proto.Int32(2), Success: no, Error: "no rule"},
+		},
+		"kiro write": {
+			"fs_write", `{"command":"create","path":"a.go"}`, `{"success":true,"result":["done"]}`, "", nil,
+			&eventv1.ToolFacts{Class: write, Files: []string{"a.go"}, Success: yes},
+		},
+		"kiro replace": {
+			"fs_write", `{"command":"str_replace","path":"a.go"}`, `{"success":true}`, "", nil,
+			&eventv1.ToolFacts{Class: edit, Files: []string{"a.go"}, Success: yes},
+		},
+		"kiro read operations": {
+			"fs_read", `{"operations":[{"mode":"Line","path":"a"},{"path":"b"},{"path":"a"}]}`, `null`, "", nil,
+			&eventv1.ToolFacts{Class: read, Files: []string{"a", "b"}},
+		},
+		"ide created": {
+			"fsWrite", `{}`, `"Created the src/a b.ts file."`, "", yes,
+			&eventv1.ToolFacts{Class: write, Files: []string{"src/a b.ts"}, Success: yes},
+		},
+		"ide replaced": {
+			"strReplace", `{}`, `"Replaced text in src/a.ts (2 occurrences)"`, "", nil,
+			&eventv1.ToolFacts{Class: edit, Files: []string{"src/a.ts"}},
+		},
+		"ide appended, unknown name": {
+			"zap", `{}`, `{"result":"Appended the text to the notes.md file."}`, "", nil,
+			&eventv1.ToolFacts{Class: edit, Files: []string{"notes.md"}},
+		},
+		"ide shell": {
+			"execute_bash", `{}`, `"Output:\nboom\n\nExit Code: 1"`, "", nil,
+			&eventv1.ToolFacts{Class: shell, ExitCode: proto.Int32(1), Success: no},
+		},
+		"patch in a string": {
+			"apply_patch", `"*** Begin Patch\n*** Update File: a.go\n*** Add File: b.go\n"`, `"ok"`, "", nil,
+			&eventv1.ToolFacts{Class: edit, Files: []string{"a.go", "b.go"}},
+		},
+		"arguments in a string": {
+			"execute_bash", `"{\"command\":\"ls\"}"`, `"x"`, "", nil,
+			&eventv1.ToolFacts{Class: shell, Command: "ls"},
+		},
 		"nothing known": {"", `null`, `null`, "", nil, &eventv1.ToolFacts{}},
 	}
 	for name, tt := range cases {

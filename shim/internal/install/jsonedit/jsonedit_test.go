@@ -20,15 +20,23 @@ func TestInsertionKeepsEveryOtherByteAndRemovalUndoesIt(t *testing.T) {
 	for name, tt := range map[string]struct{ before, after string }{
 		"empty object":        {"{}\n", "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"command\": \"x & y\",\n        \"timeout\": 5\n      }\n    ]\n  }\n}\n"},
 		"other members, tabs": {"{\n\t\"model\": \"m\"\n}", "{\n\t\"model\": \"m\",\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t\t{\n\t\t\t\t\"command\": \"x & y\",\n\t\t\t\t\"timeout\": 5\n\t\t\t}\n\t\t]\n\t}\n}"},
-		"other hooks on the event": {"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"command\": \"other\"}\n    ]\n  }\n}\n",
-			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"command\": \"other\"},\n      {\n        \"command\": \"x & y\",\n        \"timeout\": 5\n      }\n    ]\n  }\n}\n"},
-		"comments": {"// top\n{\n  /* a */ \"hooks\": {\n    \"Stop\": [\n      1 // one\n      // end\n    ] // after\n  },\n  \"z\": 1\n}\n",
-			"// top\n{\n  /* a */ \"hooks\": {\n    \"Stop\": [\n      1, // one\n      // end\n      {\n        \"command\": \"x & y\",\n        \"timeout\": 5\n      }\n    ] // after\n  },\n  \"z\": 1\n}\n"},
-		"trailing comma": {"{\n  \"hooks\": {\n    \"Stop\": [\n      1,\n    ],\n  },\n}\n",
-			"{\n  \"hooks\": {\n    \"Stop\": [\n      1,\n      {\n        \"command\": \"x & y\",\n        \"timeout\": 5\n      },\n    ],\n  },\n}\n"},
+		"other hooks on the event": {
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"command\": \"other\"}\n    ]\n  }\n}\n",
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\"command\": \"other\"},\n      {\n        \"command\": \"x & y\",\n        \"timeout\": 5\n      }\n    ]\n  }\n}\n",
+		},
+		"comments": {
+			"// top\n{\n  /* a */ \"hooks\": {\n    \"Stop\": [\n      1 // one\n      // end\n    ] // after\n  },\n  \"z\": 1\n}\n",
+			"// top\n{\n  /* a */ \"hooks\": {\n    \"Stop\": [\n      1, // one\n      // end\n      {\n        \"command\": \"x & y\",\n        \"timeout\": 5\n      }\n    ] // after\n  },\n  \"z\": 1\n}\n",
+		},
+		"trailing comma": {
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      1,\n    ],\n  },\n}\n",
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      1,\n      {\n        \"command\": \"x & y\",\n        \"timeout\": 5\n      },\n    ],\n  },\n}\n",
+		},
 		"one line": {`{"hooks":{"Stop":[1]},"a":[ ]}`, `{"hooks":{"Stop":[1, {"command":"x & y","timeout":5}]},"a":[ ]}`},
-		"mark and CRLF": {"\xef\xbb\xbf{\r\n  \"a\": 1\r\n}\r\n",
-			"\xef\xbb\xbf{\r\n  \"a\": 1,\r\n  \"hooks\": {\r\n    \"Stop\": [\r\n      {\r\n        \"command\": \"x & y\",\r\n        \"timeout\": 5\r\n      }\r\n    ]\r\n  }\r\n}\r\n"},
+		"mark and CRLF": {
+			"\xef\xbb\xbf{\r\n  \"a\": 1\r\n}\r\n",
+			"\xef\xbb\xbf{\r\n  \"a\": 1,\r\n  \"hooks\": {\r\n    \"Stop\": [\r\n      {\r\n        \"command\": \"x & y\",\r\n        \"timeout\": 5\r\n      }\r\n    ]\r\n  }\r\n}\r\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +78,8 @@ func TestReplace(t *testing.T) {
 	d, err := jsonedit.Parse([]byte("{\n  \"l\": [\n    1, // one\n    2\n  ]\n}"))
 	require.NoError(t, err)
 	require.NoError(t, d.Replace([]string{"l"}, 0, []int{7}))
-	require.Equal(t, "{\n  \"l\": [\n    [\n      7\n    ], // one\n    2\n  ]\n}", string(d.Bytes()))
+	require.Equal(t, //nolint:testifylint // every byte counts
+		"{\n  \"l\": [\n    [\n      7\n    ], // one\n    2\n  ]\n}", string(d.Bytes()))
 }
 
 func TestWhatCannotBeUnderstoodIsRefusedWithItsPlace(t *testing.T) {

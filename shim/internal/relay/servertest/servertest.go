@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -67,18 +66,18 @@ func New(t testing.TB) *Server {
 // Unstarted makes a server whose address refuses connections until Start.
 func Unstarted(t testing.TB) *Server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	check(t, err)
 	s := &Server{Addr: listener.Addr().String(), Token: Token, ids: map[string]bool{}, changed: make(chan struct{})}
-	require.NoError(t, listener.Close())
+	check(t, listener.Close())
 	return s
 }
 
 // Start listens. It is stopped at the end of the test.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
-	listener, err := net.Listen("tcp", s.Addr)
-	require.NoError(t, err)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", s.Addr)
+	check(t, err)
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(9<<20), grpc.UnaryInterceptor(s.authenticate))
 	ingestv1.RegisterIngestServiceServer(server, s)
 	retrievalv1.RegisterRetrievalServiceServer(server, s)
@@ -87,6 +86,13 @@ func (s *Server) Start(t testing.TB) {
 	s.mu.Unlock()
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Stop cuts all connections.
@@ -132,7 +138,7 @@ func (s *Server) Await(t testing.TB, n int) []*eventv1.Event {
 		select {
 		case <-changed:
 		case <-deadline:
-			require.FailNow(t, "events did not arrive", "want %d, got %d", n, len(s.Events()))
+			t.Fatalf("events did not arrive: want %d, got %d", n, len(s.Events()))
 		}
 	}
 }
