@@ -63,7 +63,7 @@ func (r *Relay) build(c call, index int, p agent.Parsed) (built, error) {
 func eventID(r *frame.Request, host string, index int) string {
 	var id ulid.ULID
 	at := min(max(r.Time.UnixMilli(), 0), int64(ulid.MaxTime())) //nolint:gosec // 48 bits
-	if err := id.SetTime(uint64(at)); err != nil { //nolint:gosec // not negative
+	if err := id.SetTime(uint64(at)); err != nil {               //nolint:gosec // not negative
 		return event.NewID(r.Time)
 	}
 	sum := digest(append([]string{host, r.Key(), strconv.Itoa(index)}, r.Argv...)...)
