@@ -58,7 +58,7 @@ type sessions struct {
 // to prompts of before and nothing else.
 func loadSessions(path string, now func() time.Time) *sessions {
 	s := &sessions{path: path, now: now, all: map[string]*session{}}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(path) //nolint:gosec // in our state directory
 	if err != nil || json.Unmarshal(data, &s.all) != nil || s.all == nil {
 		s.all = map[string]*session{}
 	}
