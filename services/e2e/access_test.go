@@ -98,7 +98,7 @@ func TestAccessDocument(t *testing.T) {
 	require.Equal(t, string(want), string(got), "run `go test ./e2e -run TestAccessDocument -update` in services/")
 }
 
-func makeCredentials(t *testing.T, s *server.Standalone) []credential {
+func makeCredentials(t *testing.T, s installation) []credential {
 	t.Helper()
 	admin := adminv1.NewAdminServiceClient(dial(t, s.Ingest, readToken(t, s.AdminTokenFile)))
 	create := func(ttl time.Duration, scopes ...string) *adminv1.CreateTokenResponse {
@@ -143,7 +143,7 @@ func makeCredentials(t *testing.T, s *server.Standalone) []credential {
 }
 
 // connections are those to the services that answer, by service.
-func connections(t *testing.T, s *server.Standalone) map[string]*grpc.ClientConn {
+func connections(t *testing.T, s installation) map[string]*grpc.ClientConn {
 	t.Helper()
 	ingest := dial(t, s.Ingest, "")
 	return map[string]*grpc.ClientConn{
@@ -252,7 +252,7 @@ func accessDocument() []byte {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n`act_as` alone opens nothing: together with another scope it lets a call name, in the header `x-kiroku-act-as` or in an event,\n" +
+	b.WriteString("\n`act_as` alone opens no data: together with another scope it lets a call name, in the header `x-kiroku-act-as` or in an event,\n" +
 		"the actor under whose name it is made.\n")
 	return b.Bytes()
 }

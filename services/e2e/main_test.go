@@ -55,14 +55,21 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
+// installation is a standalone server with its database.
+type installation struct {
+	*server.Standalone
+	postgresURL string
+}
+
 // startStandalone starts a standalone server on the stores of the tests, stopped when the test ends.
-func startStandalone(t *testing.T, vars map[string]string) *server.Standalone {
+func startStandalone(t *testing.T, vars map[string]string) installation {
 	t.Helper()
 	dir := shortDir(t)
+	postgresURL := testenv.Postgres(t)
 	redisURL, prefix := testenv.Redis(t)
 	all := map[string]string{
-		"KIROKU_POSTGRES_URL": testenv.Postgres(t), "KIROKU_REDIS_URL": redisURL, "KIROKU_REDIS_PREFIX": prefix,
-		"KIROKU_POSTGRES_MAX_CONNS": "4",
+		"KIROKU_POSTGRES_URL": postgresURL, "KIROKU_REDIS_URL": redisURL, "KIROKU_REDIS_PREFIX": prefix,
+		"KIROKU_POSTGRES_MAX_CONNS": "4", "KIROKU_BOOTSTRAP_ACTOR": "ana",
 	}
 	for name, value := range vars {
 		all[name] = value
@@ -75,7 +82,7 @@ func startStandalone(t *testing.T, vars map[string]string) *server.Standalone {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Stop()) })
-	return s
+	return installation{Standalone: s, postgresURL: postgresURL}
 }
 
 // dial connects to a service under a token for as long as the test runs.
