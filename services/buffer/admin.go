@@ -79,7 +79,7 @@ func orgOf(ctx context.Context, asked string) (string, error) {
 // GetStats implements BufferService.
 func (s *server) GetStats(ctx context.Context, req *bufferv1.GetStatsRequest) (*bufferv1.GetStatsResponse, error) {
 	org := auth.FromContext(ctx).OrgID() // empty for a service, which sees all
-	held, err := s.streams.Survey(ctx)
+	survey, err := s.streams.Survey(ctx)
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -88,7 +88,7 @@ func (s *server) GetStats(ctx context.Context, req *bufferv1.GetStatsRequest) (*
 		return nil, storeError(err)
 	}
 	resp := &bufferv1.GetStatsResponse{UnfinishedEvents: stats.Unfinished, DeadLetters: stats.DeadLetters}
-	for p, h := range held {
+	for p, h := range survey.Held {
 		if (org != "" && p.Org != org) || (req.GetProjectId() != "" && p.ID != req.GetProjectId()) {
 			continue
 		}
@@ -173,5 +173,5 @@ func (s *server) RequeueDeadLetters(ctx context.Context, req *bufferv1.RequeueDe
 	if total > 0 {
 		s.reconciler.passAtOnce()
 	}
-	return &bufferv1.RequeueDeadLettersResponse{Requeued: int32(total)}, nil //nolint:gosec // an organisation's dead letters
+	return &bufferv1.RequeueDeadLettersResponse{Requeued: int32(total)}, nil
 }

@@ -110,8 +110,10 @@ func TestConfigurationReportsEveryProblem(t *testing.T) {
 	t.Parallel()
 	cfg := Config{RedisURL: "redis://x", RedisURLFile: "y", MaxAttempts: 0}
 	err := cfg.Validate()
-	for _, name := range []string{"KIROKU_POSTGRES_URL", "KIROKU_SERVICE_TOKEN", "KIROKU_REDIS_URL", "KIROKU_REDIS_PREFIX", "KIROKU_BUFFER_DUE_BYTES",
-		"KIROKU_BUFFER_DUE_IDLE", "KIROKU_BUFFER_CEILING_BYTES", "KIROKU_BUFFER_MAX_ATTEMPTS", "KIROKU_BUFFER_RECONCILE", "KIROKU_PENDING_LIMIT"} {
+	for _, name := range []string{
+		"KIROKU_POSTGRES_URL", "KIROKU_SERVICE_TOKEN", "KIROKU_REDIS_URL", "KIROKU_REDIS_PREFIX", "KIROKU_BUFFER_DUE_BYTES",
+		"KIROKU_BUFFER_DUE_IDLE", "KIROKU_BUFFER_CEILING_BYTES", "KIROKU_BUFFER_MAX_ATTEMPTS", "KIROKU_BUFFER_RECONCILE", "KIROKU_PENDING_LIMIT",
+	} {
 		require.ErrorContains(t, err, name)
 	}
 }

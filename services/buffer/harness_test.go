@@ -57,7 +57,7 @@ func configured(t *testing.T, redisURL, prefix string) Config {
 		"KIROKU_REDIS_URL": redisURL, "KIROKU_REDIS_PREFIX": prefix,
 		"KIROKU_BUFFER_LISTEN": "127.0.0.1:0", "KIROKU_BUFFER_METRICS": "off",
 		"KIROKU_BUFFER_DUE_IDLE": "1h", "KIROKU_BUFFER_DUE_AGE": "2h", "KIROKU_BUFFER_TURN_END_DELAY": "20ms",
-		"KIROKU_BUFFER_RECONCILE": "100ms", "KIROKU_BUFFER_FEED_GRACE": "0s",
+		"KIROKU_BUFFER_RECONCILE": "200ms", "KIROKU_BUFFER_FEED_GRACE": "0s",
 	}})
 	require.NoError(t, err)
 	require.NoError(t, cfg.Validate())
@@ -189,8 +189,10 @@ func (h *harness) store(org, project string, events []*eventv1.Event) {
 		logs[i] = []any{org, ev.GetEventId(), session, int64(i), batch, int32(i), project, "alice", int16(ev.GetKind()), "prompt", now, now, false, []byte{}, payload}
 		states[i] = []any{org, ev.GetEventId(), project, session, now, now}
 	}
-	_, err := h.db.CopyFrom(ctx, pgx.Identifier{"events"}, []string{"org_id", "event_id", "session_key", "seq", "batch_id", "ix", "project_id", "actor_id",
-		"kind", "event_type", "valid_at", "received_at", "late", "body_hash", "event"}, pgx.CopyFromRows(logs))
+	_, err := h.db.CopyFrom(ctx, pgx.Identifier{"events"}, []string{
+		"org_id", "event_id", "session_key", "seq", "batch_id", "ix", "project_id", "actor_id",
+		"kind", "event_type", "valid_at", "received_at", "late", "body_hash", "event",
+	}, pgx.CopyFromRows(logs))
 	require.NoError(h.t, err)
 	_, err = h.db.CopyFrom(ctx, pgx.Identifier{"event_state"}, []string{"org_id", "event_id", "project_id", "session_key", "received_at", "updated_at"},
 		pgx.CopyFromRows(states))

@@ -57,7 +57,7 @@ func TestSessionEndAndCompactionMakeDue(t *testing.T) {
 		eventv1.LifecycleType_LIFECYCLE_TYPE_SESSION_END: "session_end",
 		eventv1.LifecycleType_LIFECYCLE_TYPE_COMPACTION:  "turn_end",
 	} {
-		h.ingest(h.org, project, prompts(1, func(ev *eventv1.Event) { ev.Lifecycle = &eventv1.Lifecycle{Type: kind} }))
+		h.ingest(h.org, "p_"+by, prompts(1, func(ev *eventv1.Event) { ev.Lifecycle = &eventv1.Lifecycle{Type: kind} }))
 		lease := h.lease()
 		require.Equal(t, by, lease.GetDueBy())
 		h.finish(lease)

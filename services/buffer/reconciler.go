@@ -175,17 +175,14 @@ func (r *reconciler) lostShards(ctx context.Context) (*redisstream.Epochs, int, 
 
 // survey is what Redis holds, after projects whose stream and index disagree were forgotten and leases that expired were ended.
 func (r *reconciler) survey(ctx context.Context) (map[redisstream.Project]redisstream.Holding, error) {
-	heads, err := r.streams.Heads(ctx)
+	survey, err := r.streams.Survey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range heads.Expired {
+	for _, p := range survey.Expired {
 		r.reclaim(ctx, p)
 	}
-	held, err := r.streams.Survey(ctx)
-	if err != nil {
-		return nil, err
-	}
+	held := survey.Held
 	for p, h := range held {
 		if h.Events == h.Indexed {
 			continue

@@ -15,22 +15,41 @@ type Epochs [Shards]string
 
 // Epochs reads the epochs and makes those that are missing.
 func (s *Store) Epochs(ctx context.Context) (Epochs, error) {
-	pipe := s.client.Pipeline()
-	for i := range Shards {
-		pipe.SetNX(ctx, s.shardKey(i, "epoch"), rand.Text(), 0)
+	epochs, missing, err := s.readEpochs(ctx)
+	if err != nil || missing == nil {
+		return epochs, err
 	}
-	found := make([]*redis.StringCmd, Shards)
-	for i := range Shards {
-		found[i] = pipe.Get(ctx, s.shardKey(i, "epoch"))
+	pipe := s.client.Pipeline()
+	for _, shard := range missing {
+		pipe.SetNX(ctx, s.shardKey(shard, "epoch"), rand.Text(), 0)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return Epochs{}, wrap("epochs", err)
 	}
-	var epochs Epochs
-	for i, cmd := range found {
-		epochs[i] = cmd.Val()
+	epochs, _, err = s.readEpochs(ctx) // another replica may have been quicker
+	return epochs, err
+}
+
+func (s *Store) readEpochs(ctx context.Context) (epochs Epochs, missing []int, err error) {
+	pipe := s.client.Pipeline()
+	found := make([]*redis.StringCmd, Shards)
+	for i := range Shards {
+		found[i] = pipe.Get(ctx, s.shardKey(i, "epoch"))
 	}
-	return epochs, nil
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return Epochs{}, nil, wrap("epochs", err)
+	}
+	for i, cmd := range found {
+		switch epoch, err := cmd.Result(); {
+		case errors.Is(err, redis.Nil):
+			missing = append(missing, i)
+		case err != nil:
+			return Epochs{}, nil, wrap("epochs", err)
+		default:
+			epochs[i] = epoch
+		}
+	}
+	return epochs, missing, nil
 }
 
 // Lost counts the shards that differ from before.

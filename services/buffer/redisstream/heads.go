@@ -2,6 +2,7 @@ package redisstream
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -38,8 +39,8 @@ func (s *Store) Heads(ctx context.Context) (Heads, error) {
 	due := make([]*redis.ZSliceCmd, Shards)
 	run := make([]*redis.ZSliceCmd, Shards)
 	for i := range Shards {
-		due[i] = pipe.ZRangeWithScores(ctx, s.shardKey(i, "due"), 0, headDepth-1)
-		run[i] = pipe.ZRangeWithScores(ctx, s.shardKey(i, "run"), 0, -1)
+		due[i] = pipe.ZRangeWithScores(ctx, s.dueKeys[i], 0, headDepth-1)
+		run[i] = pipe.ZRangeWithScores(ctx, s.runKeys[i], 0, -1)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return Heads{}, wrap("poll", err)
@@ -107,51 +108,60 @@ type Holding struct {
 	Leased, Overflowed bool
 }
 
-// Survey is what Redis holds of every project that has anything in it.
-func (s *Store) Survey(ctx context.Context) (map[Project]Holding, error) {
-	holdings, err := s.members(ctx)
+// Survey is what a look at every project found.
+type Survey struct {
+	// Held is what Redis holds of each project that has anything in it.
+	Held map[Project]Holding
+	// Expired are projects whose lease is over and not ended.
+	Expired []Project
+}
+
+// Survey looks at all projects.
+func (s *Store) Survey(ctx context.Context) (Survey, error) {
+	survey, err := s.members(ctx)
 	if err != nil {
-		return nil, err
+		return Survey{}, err
 	}
-	projects := make([]Project, 0, len(holdings))
-	for p := range holdings {
-		projects = append(projects, p)
-	}
-	for part := range slices.Chunk(projects, 1000) {
-		if err := s.measure(ctx, part, holdings); err != nil {
-			return nil, err
+	for part := range slices.Chunk(slices.Collect(maps.Keys(survey.Held)), 1000) {
+		if err := s.measure(ctx, part, survey.Held); err != nil {
+			return Survey{}, err
 		}
 	}
-	return holdings, nil
+	return survey, nil
 }
 
 // members lists the projects that are due at some time or leased.
-func (s *Store) members(ctx context.Context) (map[Project]Holding, error) {
+func (s *Store) members(ctx context.Context) (Survey, error) {
 	pipe := s.client.Pipeline()
 	clock := pipe.Time(ctx)
 	due := make([]*redis.StringSliceCmd, Shards)
 	run := make([]*redis.ZSliceCmd, Shards)
 	for i := range Shards {
-		due[i] = pipe.ZRange(ctx, s.shardKey(i, "due"), 0, -1)
-		run[i] = pipe.ZRangeWithScores(ctx, s.shardKey(i, "run"), 0, -1)
+		due[i] = pipe.ZRange(ctx, s.dueKeys[i], 0, -1)
+		run[i] = pipe.ZRangeWithScores(ctx, s.runKeys[i], 0, -1)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, wrap("survey", err)
+		return Survey{}, wrap("survey", err)
 	}
-	holdings := make(map[Project]Holding)
+	survey := Survey{Held: make(map[Project]Holding)}
 	for i := range Shards {
 		for _, name := range due[i].Val() {
 			if p, ok := parseProject(name); ok {
-				holdings[p] = Holding{}
+				survey.Held[p] = Holding{}
 			}
 		}
 		for _, z := range run[i].Val() {
-			if p, expiry, ok := member(z); ok {
-				holdings[p] = Holding{Leased: expiry.After(clock.Val())}
+			p, expiry, ok := member(z)
+			if !ok {
+				continue
+			}
+			survey.Held[p] = Holding{Leased: expiry.After(clock.Val())}
+			if !survey.Held[p].Leased {
+				survey.Expired = append(survey.Expired, p)
 			}
 		}
 	}
-	return holdings, nil
+	return survey, nil
 }
 
 func (s *Store) measure(ctx context.Context, projects []Project, holdings map[Project]Holding) error {

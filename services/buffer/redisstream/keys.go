@@ -42,6 +42,6 @@ func (s *Store) keys(p Project) []string {
 	return []string{
 		s.shardKey(shard, "s:"+name), s.shardKey(shard, "m:"+name), s.shardKey(shard, "i:"+name),
 		s.shardKey(shard, "q:"+name), s.shardKey(shard, "g:"+name),
-		s.shardKey(shard, "due"), s.shardKey(shard, "run"),
+		s.dueKeys[shard], s.runKeys[shard],
 	}
 }

@@ -47,6 +47,8 @@ type Store struct {
 	client redis.UniversalClient
 	prefix string
 	policy Policy
+	// dueKeys and runKeys are keys of every shard, which each poll needs.
+	dueKeys, runKeys [Shards]string
 }
 
 // Open makes a store on the Redis of the URL: redis://, rediss:// or unix://, with ?addr=host:port for further nodes of a
@@ -56,7 +58,11 @@ func Open(url, prefix string, policy Policy) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{client: client, prefix: prefix, policy: policy}, nil
+	s := &Store{client: client, prefix: prefix, policy: policy}
+	for i := range Shards {
+		s.dueKeys[i], s.runKeys[i] = s.shardKey(i, "due"), s.shardKey(i, "run")
+	}
+	return s, nil
 }
 
 func newClient(url string) (redis.UniversalClient, error) {

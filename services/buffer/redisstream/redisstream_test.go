@@ -123,7 +123,7 @@ func (b bench) lease(t testing.TB, p redisstream.Project) *redisstream.Lease {
 
 func (b bench) holding(t testing.TB, p redisstream.Project) redisstream.Holding {
 	t.Helper()
-	held, err := b.Survey(t.Context())
+	survey, err := b.Survey(t.Context())
 	require.NoError(t, err)
-	return held[p]
+	return survey.Held[p]
 }
