@@ -3,7 +3,6 @@ package buffer
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -39,7 +38,6 @@ type dispatcher struct {
 	streams polling
 	// reclaim ends a lease that expired.
 	reclaim func(context.Context, redisstream.Project)
-	logger  *slog.Logger
 	wake    chan struct{}
 
 	mu      sync.Mutex
@@ -62,9 +60,9 @@ type dispatched struct {
 	err     error
 }
 
-func newDispatcher(streams polling, reclaim func(context.Context, redisstream.Project), logger *slog.Logger) *dispatcher {
+func newDispatcher(streams polling, reclaim func(context.Context, redisstream.Project)) *dispatcher {
 	return &dispatcher{
-		streams: streams, reclaim: reclaim, logger: logger, wake: make(chan struct{}, 1),
+		streams: streams, reclaim: reclaim, wake: make(chan struct{}, 1),
 		running: make(map[string]int), taken: make(map[redisstream.Project]bool),
 	}
 }

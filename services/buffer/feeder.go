@@ -25,6 +25,8 @@ type feeder struct {
 	dispatcher *dispatcher
 	metrics    *metrics
 	logger     *slog.Logger
+	// progressed is called after every page: feeding a large backlog takes long and is no standstill.
+	progressed func()
 }
 
 // feed appends the unfinished events of a project that Redis does not hold and that are older than grace, oldest first, as far as there is
@@ -40,6 +42,7 @@ func (f *feeder) feed(ctx context.Context, p redisstream.Project, grace time.Dur
 		if err != nil {
 			return fmt.Errorf("feed: %w", err)
 		}
+		f.progressed()
 		total += fed
 		if overflow || len(page) < feedPage {
 			f.report(ctx, p, total, overflow)

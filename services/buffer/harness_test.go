@@ -9,6 +9,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -47,6 +48,8 @@ type harness struct {
 	client bufferv1.BufferServiceClient
 	conn   *grpc.ClientConn
 	stop   func()
+	// registry has the metrics of the running service.
+	registry *prometheus.Registry
 }
 
 // configured is the default configuration on stores of the test's own, in which nothing is due by itself during a test.
@@ -95,8 +98,9 @@ func startOn(t *testing.T, cfg Config, change func(*Config)) *harness {
 func (h *harness) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
+	h.registry = telemetry.Registry()
 	rt := app.Runtime{
-		Logger: testenv.Logger(h.t), Registry: telemetry.Registry(), Version: "test", Ready: func(addr string) { ready <- addr },
+		Logger: testenv.Logger(h.t), Registry: h.registry, Version: "test", Ready: func(addr string) { ready <- addr },
 	}
 	go func() { ended <- Run(ctx, h.cfg, rt) }()
 	var addr string
@@ -268,6 +272,20 @@ func (h *harness) expireLeases() {
 			require.NoError(h.t, h.redis.ZAdd(h.t.Context(), key, redis.Z{Score: 1, Member: member}).Err())
 		}
 	}
+}
+
+// metric is the value of a counter or gauge, without its fraction.
+func (h *harness) metric(name string) int64 {
+	h.t.Helper()
+	families, err := h.registry.Gather()
+	require.NoError(h.t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return int64(f.GetMetric()[0].GetCounter().GetValue() + f.GetMetric()[0].GetGauge().GetValue())
+		}
+	}
+	require.Fail(h.t, "no metric", name)
+	return 0
 }
 
 func (h *harness) healthy() healthv1.HealthCheckResponse_ServingStatus {

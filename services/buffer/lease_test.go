@@ -48,6 +48,10 @@ func TestAppendLeaseAck(t *testing.T) {
 	require.Zero(t, stats.GetUnfinishedEvents())
 	require.NotNil(t, stats.GetLastFinishedTime())
 	require.Nil(t, stats.GetOldestUnfinishedTime())
+	for _, name := range []string{"kiroku_buffer_appended_total", "kiroku_buffer_leased_total", "kiroku_buffer_acked_total"} {
+		require.EqualValues(t, 3, h.metric(name), name)
+	}
+	require.InDelta(t, time.Now().Unix(), h.metric("kiroku_last_finished_timestamp"), 60)
 }
 
 func TestSessionEndAndCompactionMakeDue(t *testing.T) {

@@ -18,6 +18,8 @@ const (
 	lockTTL = 30 * time.Second
 	// passShare keeps passes over a large backlog to this share of the time.
 	passShare = 20
+	// standstill is how long passes may fail before the service is not healthy.
+	standstill = time.Minute
 	// passTimeout bounds one pass.
 	passTimeout = 5 * time.Minute
 )
@@ -48,8 +50,8 @@ type reconciler struct {
 	roomy map[redisstream.Project]bool
 	// atOnce asks for a pass that does not wait for the grace.
 	atOnce atomic.Bool
-	// succeeded is when a pass last did; unix nanoseconds, 0 for never.
-	succeeded atomic.Int64
+	// progress is when a pass last succeeded or a page was fed; Unix nanoseconds, 0 for never.
+	progress atomic.Int64
 }
 
 // passAtOnce asks for a pass now, one that also feeds what came just now.
@@ -109,14 +111,16 @@ func (r *reconciler) refillAll(ctx context.Context) {
 	}
 }
 
-// healthy tells whether passes succeed.
+func (r *reconciler) beat() { r.progress.Store(time.Now().UnixNano()) }
+
+// healthy tells whether passes get on.
 func (r *reconciler) healthy() error {
-	last := r.succeeded.Load()
+	last := r.progress.Load()
 	if last == 0 {
 		return errors.New("redis was not yet compared with Postgres")
 	}
-	if age := time.Since(time.Unix(0, last)); age > passTimeout+12*r.cfg.Reconcile {
-		return fmt.Errorf("redis was last compared with Postgres %v ago", age.Round(time.Second))
+	if age := time.Since(time.Unix(0, last)); age > standstill+3*r.cfg.Reconcile {
+		return fmt.Errorf("redis could not be compared with Postgres for %v", age.Round(time.Second))
 	}
 	return nil
 }
@@ -153,7 +157,7 @@ func (r *reconciler) pass(ctx context.Context) error {
 	} else if grace == 0 {
 		r.atOnce.Store(true) // another replica is feeding: look again
 	}
-	r.succeeded.Store(time.Now().UnixNano())
+	r.beat()
 	return nil
 }
 

@@ -59,6 +59,7 @@ func TestFlushedRedisIsFedAgain(t *testing.T) {
 		require.Equal(t, 1, n, id)
 	}
 	require.Equal(t, map[int]int{3: 1208}, h.statuses(h.org))
+	require.EqualValues(t, 256, h.metric("kiroku_buffer_epochs_lost_total"))
 	h.buffered(0)
 }
 
@@ -81,6 +82,18 @@ func TestEventsThatWereNeverAppendedAreFed(t *testing.T) {
 	require.Equal(t, idsOf(events), eventIDs(lease))
 	require.Equal(t, "turn_end", lease.GetDueBy())
 	h.finish(lease)
+}
+
+func TestAgeOfTheOldestEventIsTold(t *testing.T) {
+	t.Parallel()
+	h := start(t, nil)
+	h.ingest(h.org, project, prompts(2))
+	h.exec("UPDATE event_state SET received_at = now() - interval '2 hours'")
+	testenv.Eventually(t, within, func() bool { return h.metric("kiroku_oldest_unfinished_seconds") > 7000 }, "the age is not told")
+	testenv.Eventually(t, within, func() bool { return h.metric("kiroku_buffer_events") == 2 }, "the events are not told")
+	require.Positive(t, h.metric("kiroku_buffer_bytes"))
+	oldest := h.stats(h.client).GetOldestUnfinishedTime().AsTime()
+	require.WithinDuration(t, time.Now().Add(-2*time.Hour), oldest, time.Minute)
 }
 
 func TestMissingEventIsFoundBesideOthers(t *testing.T) {

@@ -84,12 +84,13 @@ func newServer(cfg Config, streams *redisstream.Store, states *outbox.Store, num
 	reclaim := func(ctx context.Context, p redisstream.Project) {
 		reclaimLease(ctx, streams, states, numbers, logger, p)
 	}
-	d := newDispatcher(streams, reclaim, logger)
+	d := newDispatcher(streams, reclaim)
 	f := &feeder{cfg: cfg, streams: streams, outbox: states, dispatcher: d, metrics: numbers, logger: logger}
 	r := &reconciler{
 		cfg: cfg, streams: streams, outbox: states, feeder: f, reclaim: reclaim, metrics: numbers, logger: logger,
 		kicked: make(chan struct{}, 1), roomy: make(map[redisstream.Project]bool),
 	}
+	f.progressed = r.beat
 	return &server{cfg: cfg, streams: streams, outbox: states, dispatcher: d, reconciler: r, metrics: numbers, logger: logger}
 }
 
