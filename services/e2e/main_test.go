@@ -111,3 +111,8 @@ func grant(t *testing.T, postgresURL, org, actor string, scopes ...auth.Scope) s
 	require.NoError(t, postgres.EnsureToken(t.Context(), pool, org, actor, secret, scopes))
 	return server.Bearer(secret)
 }
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+}
