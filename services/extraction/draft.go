@@ -2,6 +2,7 @@ package extraction
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -31,12 +32,15 @@ type drafts struct {
 	sources  map[string]bool
 }
 
-// extract makes the drafts of a batch. A turn on which the extractor breaks fails its own entries and nobody else's.
-func extract(x *rules.Extractor, works []*work) *drafts {
+// extract makes the drafts of a batch. A turn on which the extractor breaks fails its own entries and nobody else's. The only error is the context's.
+func extract(ctx context.Context, x *rules.Extractor, works []*work) (*drafts, error) {
 	d := &drafts{sources: make(map[string]bool)}
 	for _, w := range works {
 		broken := make(map[string]bool)
 		for _, turn := range w.turns {
+			if err := ctx.Err(); err != nil {
+				return d, err
+			}
 			if err := d.addTurn(x, turn); err != nil {
 				d.reason = err.Error()
 				for _, ev := range turn.Events {
@@ -53,7 +57,7 @@ func extract(x *rules.Extractor, works []*work) *drafts {
 		}
 	}
 	slices.SortFunc(d.records, func(a, b draft) int { return bytes.Compare([]byte(a.key), []byte(b.key)) })
-	return d
+	return d, nil
 }
 
 func (d *drafts) addTurn(x *rules.Extractor, turn rules.Turn) (err error) {

@@ -43,7 +43,8 @@ type worker struct {
 	now       func() time.Time
 }
 
-// run works until the context ends. A batch in hand is finished first.
+// run works until the context ends. A batch in hand is finished within the grace period, or given up: its lease expires and another worker
+// takes it.
 func (w *worker) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		lease, err := w.lease(ctx)
@@ -55,7 +56,7 @@ func (w *worker) run(ctx context.Context) {
 			continue
 		}
 		if lease.GetLeaseId() != "" {
-			w.handle(context.WithoutCancel(ctx), lease)
+			w.handle(ctx, lease)
 		}
 	}
 }
@@ -70,14 +71,16 @@ func (w *worker) lease(ctx context.Context) (*bufferv1.LeaseResponse, error) {
 
 // handle works one lease off and tells the buffer how it went. The lease is kept alive meanwhile.
 func (w *worker) handle(ctx context.Context, lease *bufferv1.LeaseResponse) {
-	working, cancel := context.WithCancel(ctx)
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(w.cfg.Grace/2, cancel) })
+	defer stop()
 	kept := make(chan struct{})
 	go func() { defer close(kept); w.keep(working, cancel, lease.GetLeaseId()) }()
 	d, err := w.work(working, lease)
 	cancel()
 	<-kept
-	settling, cancelSettling := context.WithTimeout(ctx, settleTimeout)
+	settling, cancelSettling := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancelSettling()
 	w.settle(settling, lease, d, err)
 }
@@ -115,9 +118,9 @@ func (w *worker) work(ctx context.Context, lease *bufferv1.LeaseResponse) (*draf
 	if err != nil {
 		return nil, err
 	}
-	d := extract(w.extractor, works)
-	if len(d.done) == 0 {
-		return d, nil
+	d, err := extract(ctx, w.extractor, works)
+	if err != nil || len(d.done) == 0 {
+		return d, err
 	}
 	var records int
 	err = store.Tx(ctx, func(ctx context.Context, tx pgx.Tx) error {

@@ -43,7 +43,7 @@ func setup(t *testing.T) *bench {
 	numbers, err := newMetrics(prometheus.NewRegistry())
 	require.NoError(t, err)
 	return &bench{
-		worker: &worker{pool: pool, extractor: rules.New(), metrics: numbers, logger: testenv.Logger(t), now: time.Now},
+		worker: &worker{pool: pool, cfg: Config{Lease: time.Minute}, extractor: rules.New(), metrics: numbers, logger: testenv.Logger(t), now: time.Now},
 		store:  store, token: 1,
 	}
 }
@@ -233,4 +233,34 @@ func TestForgottenRecordsStayForgotten(t *testing.T) {
 	}))
 	b.extract(t, events[2])
 	require.Empty(t, b.records(t))
+}
+
+func TestLongTurnCostsItsSegmentsAlone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	events := []*eventv1.Event{newEvent("s", eventv1.Kind_KIND_PROMPT, text("rename the package everywhere"))}
+	for i := range 3 * segment {
+		events = append(events, edit("s", fmt.Sprintf("pkg/file%d.go", i)))
+	}
+	for at := 0; at < len(events); at += 300 {
+		b.append(t, events[at:min(at+300, len(events))]...)
+	}
+	read := 0
+	for at := 0; at < len(events); at += 100 {
+		leased := events[at:min(at+100, len(events))]
+		require.NoError(t, b.store.Tx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+			works, err := gather(ctx, tx, b.store.OrgID(), project, b.lease(0, leased...).GetEvents())
+			require.Len(t, works, 1)
+			for _, turn := range works[0].turns {
+				read += len(turn.Events)
+			}
+			return err
+		}))
+		b.extract(t, leased...)
+	}
+	require.LessOrEqual(t, read, 6*len(events), "a lease reads at most the segments that its events lie in")
+	require.Zero(t, b.number(t, unfinished))
+	records := b.records(t)
+	require.LessOrEqual(t, len(records), 5)
+	require.GreaterOrEqual(t, len(records), 3)
 }

@@ -21,7 +21,7 @@ import (
 // Config is the configuration of the standalone server. The services in it read their own variables too.
 type Config struct {
 	DataDir     string `env:"KIROKU_DATA_DIR"`
-	RuntimeDir  string `env:"KIROKU_RUNTIME_DIR"`
+	RuntimeDir  string `env:"KIROKU_SOCKET_DIR"`
 	PostgresURL string `env:"KIROKU_POSTGRES_URL"`
 	RedisURL    string `env:"KIROKU_REDIS_URL"`
 	Metrics     string `env:"KIROKU_METRICS" envDefault:"127.0.0.1:7610"`

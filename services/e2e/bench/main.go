@@ -79,10 +79,11 @@ func (p plan) measure(ctx context.Context) (string, error) {
 		name string
 		run  func(context.Context, *server, *strings.Builder) error
 	}{{"durable ingest", p.ingest}, {"context", p.context}, {"hooks", p.hooks}} {
-		fmt.Fprintln(os.Stderr, "measuring", section.name)
+		at := time.Now()
 		if err := section.run(ctx, srv, page); err != nil {
 			return "", fmt.Errorf("%s: %w", section.name, err)
 		}
+		fmt.Fprintf(os.Stderr, "measured %s in %s\n", section.name, time.Since(at).Round(time.Second))
 	}
 	return page.String(), nil
 }

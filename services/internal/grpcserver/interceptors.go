@@ -48,7 +48,9 @@ func logCalls(logger *slog.Logger) grpc.UnaryServerInterceptor {
 		case codes.Internal, codes.Unknown, codes.DataLoss:
 			level = slog.LevelError
 		case codes.Unavailable, codes.ResourceExhausted:
-			level = slog.LevelWarn
+			if rpcerr.Reason(err) != errorv1.ErrorReason_ERROR_REASON_STOPPING {
+				level = slog.LevelWarn
+			}
 		default:
 			if !exempt(info.FullMethod) {
 				level = slog.LevelInfo
@@ -83,7 +85,8 @@ func mapErrors(logger *slog.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		resp, err := handler(ctx, req)
 		mapped := rpcerr.Edge(err)
-		if code := status.Code(mapped); code == codes.Internal || code == codes.Unavailable {
+		stopping := rpcerr.Reason(mapped) == errorv1.ErrorReason_ERROR_REASON_STOPPING // every poller is told so at every stop
+		if code := status.Code(mapped); (code == codes.Internal || code == codes.Unavailable) && !stopping {
 			logger.ErrorContext(ctx, "call failed", "rpc", info.FullMethod, "err", err, "request_id", requestid.From(ctx))
 		}
 		return resp, mapped

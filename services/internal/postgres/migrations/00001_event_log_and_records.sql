@@ -83,6 +83,7 @@ CREATE TABLE events (
     PRIMARY KEY (org_id, event_id)
 ) PARTITION BY RANGE (event_id);
 CREATE INDEX events_session ON events (session_key, seq);
+CREATE INDEX events_prompt ON events (session_key, seq) WHERE kind = 1;
 CREATE INDEX events_batch ON events (batch_id, ix);
 
 -- One row for each organisation: the position of its last event. Locked last in every append, so positions are
