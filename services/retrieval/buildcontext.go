@@ -12,7 +12,6 @@ import (
 	"github.com/kiroku-dev/kiroku/proto/event"
 	recordv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/record/v1"
 	retrievalv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/retrieval/v1"
-	"github.com/kiroku-dev/kiroku/services/internal/analysis"
 	"github.com/kiroku-dev/kiroku/services/retrieval/block"
 	"github.com/kiroku-dev/kiroku/services/retrieval/corpus"
 	"github.com/kiroku-dev/kiroku/services/retrieval/recordstore"
@@ -22,7 +21,9 @@ const (
 	// contextHits is how many of the best records are weighed for a context.
 	contextHits = 60
 	// contextFiles is how many files a context names at most.
-	contextFiles = 15
+	contextFiles = 32
+	// contextReads is how many of the best candidates are read: more than a block holds, since some were given before.
+	contextReads = 30
 	// sessionFileShare is how sure a file of the session is to matter to its next prompt, beside one that the prompt names.
 	sessionFileShare = 0.3
 	// claimReserve is the least time worth beginning to claim and log in.
@@ -66,7 +67,7 @@ type draft struct {
 	req        *retrievalv1.BuildContextRequest
 	now        time.Time
 	filter     corpus.Filter
-	terms      []string
+	query      query
 	candidates []candidate
 	dropped    map[string]string
 	below      []corpus.Hit
@@ -79,16 +80,15 @@ type draft struct {
 func (s *server) promptContext(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest, resp *retrievalv1.BuildContextResponse) (lanes, error) {
 	var states lanes
 	states.set(stateOK)
-	query := head(req.GetQuery())
-	d := &draft{req: req, now: s.now(), terms: analysis.QueryTerms(query), dropped: make(map[string]string)}
-	if len(d.terms) == 0 || contentless(query) {
+	d := &draft{req: req, now: s.now(), query: newQuery(head(req.GetQuery())), dropped: make(map[string]string)}
+	if !d.query.content {
 		return states, nil
 	}
 	if err := d.look(ctx, store); err != nil {
 		return states, err
 	}
 	out, state, err := s.fresh(ctx, store, req.GetProjectId(), suppression(req), func(c *corpus.Corpus) []string {
-		return d.search(c, query, &states)
+		return d.search(c, &states)
 	})
 	if err != nil {
 		return states, err
@@ -134,22 +134,22 @@ func (d *draft) look(ctx context.Context, store *recordstore.Store) error {
 
 // search fills the draft from memory and returns the records to read: the candidates, and one for every file that vouches
 // for the caller's right to see it.
-func (d *draft) search(c *corpus.Corpus, query string, states *lanes) []string {
+func (d *draft) search(c *corpus.Corpus, states *lanes) []string {
 	start := time.Now()
-	hits, below := aboveFloor(c.Search(d.terms, d.filter, contextHits, d.req.GetExplain()), c.Records(), len(d.terms))
+	hits, below := aboveFloor(c.Search(d.query.terms, d.query.weights, d.filter, contextHits, d.req.GetExplain()), c.Records(), len(d.query.terms))
 	d.below = below
 	states.lexical.candidates, states.lexical.took = len(hits), time.Since(start)
 
 	start = time.Now()
-	named := c.Named(query)
+	named := c.Named(d.query.text)
 	touching := c.Touching(keys(named), d.filter, touchingEach)
 	working := d.req.GetFiles()[:min(len(d.req.GetFiles()), maxFiles)]
 	d.candidates = fuse(hits, touching, withWorking(named, working), d.now)
-	d.candidates = d.candidates[:min(len(d.candidates), contextHits)]
+	d.candidates = d.candidates[:min(len(d.candidates), contextReads)]
 	d.files = nil
 	if len(d.candidates) > 0 {
 		d.files = c.Files(corpus.FileQuery{
-			Terms: d.terms, Hits: hits, Named: named, Working: working, Filter: d.filter, Now: d.now,
+			Terms: d.query.terms, TermWeights: d.query.weights, Hits: hits, Named: named, Working: working, Filter: d.filter, Now: d.now,
 			Limit: contextFiles, Weights: corpus.DefaultFileWeights,
 		})
 	}

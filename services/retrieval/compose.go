@@ -23,7 +23,7 @@ const (
 const (
 	filesShare    = 0.4
 	guidanceShare = 0.4
-	relatedShare  = 0.7
+	relatedShare  = 0.55
 )
 
 // note is a record as a block shows it.
@@ -34,8 +34,11 @@ type note struct {
 	facts []string
 }
 
-// fileLine is a likely file as a block shows it.
-type fileLine struct{ item, line string }
+// fileLine is one or more likely files as a block shows them, and what they are claimed as.
+type fileLine struct {
+	items []string
+	text  string
+}
 
 // plan is what a block would hold if there were room for all of it and nothing had been given before.
 type plan struct {
@@ -79,9 +82,9 @@ func (p *plan) write(won map[string]bool) (text string, given []note, files []st
 	fresh := false
 	b.Section("Likely files", filesShare)
 	for _, f := range p.files {
-		if b.Line(f.line) {
-			files = append(files, f.item)
-			fresh = fresh || won == nil || won[f.item]
+		if b.Line(f.text) {
+			files = append(files, f.items...)
+			fresh = fresh || won == nil || slices.ContainsFunc(f.items, func(item string) bool { return won[item] })
 		}
 	}
 	b.Section(p.guidanceHeading, guidanceShare)

@@ -42,6 +42,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	w.pool = pool
+	require.NoError(t, postgres.EnsureToken(t.Context(), pool, "acme", "admin", auth.NewSecret(), auth.Scopes))
 	w.addr = w.serve(w.url, 64<<20)
 	return w
 }
@@ -158,4 +159,24 @@ func (w *world) asOwner(statements ...string) {
 		_, err := conn.Exec(w.t.Context(), statement)
 		require.NoError(w.t, err)
 	}
+}
+
+// row reads one row of text columns, past row-level security.
+func (w *world) row(query string) []string {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.url)
+	require.NoError(w.t, err)
+	defer func() { require.NoError(w.t, conn.Close(context.WithoutCancel(w.t.Context()))) }()
+	rows, err := conn.Query(w.t.Context(), query)
+	require.NoError(w.t, err)
+	out, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) ([]string, error) {
+		values, err := row.Values()
+		texts := make([]string, len(values))
+		for i, v := range values {
+			texts[i], _ = v.(string)
+		}
+		return texts, err
+	})
+	require.NoError(w.t, err)
+	return out
 }

@@ -14,16 +14,19 @@ import (
 const (
 	// floorShare is the least part of a question's weight in words that a record must have, floorMany the least for one that has
 	// at least floorWords of them: of a long prompt no record has much.
-	floorShare, floorMany = 0.25, 0.08
-	floorWords            = 4
-	// floorRare is the least score, in shares of what one word is worth that a single record has: common words alone say nothing.
-	floorRare = 0.3
+	floorShare, floorMany = 0.2, 0.08
+	floorWords            = 3
+	// floorRare is the least score, in shares of what one word is worth that a single record has: common words alone say nothing,
+	// unless they are floorFull of the question.
+	floorRare, floorFull = 0.3, 0.6
 	// fewRecords is how many records it takes for the rarity of words to count as much as their number.
 	fewRecords = 20
 	// besideBest is the least share of the best candidate's score.
 	besideBest = 0.4
+	// reasonedFiles is how many files are named with a reason, each on a line; of the others filesALine go on one.
+	reasonedFiles, filesALine = 8, 4
 	// contextNotes is how many records a context holds at most.
-	contextNotes = 12
+	contextNotes = 10
 )
 
 // aboveFloor keeps the hits that are good enough to be put before a prompt nobody asked to have answered from memory. How rare a
@@ -35,7 +38,8 @@ func aboveFloor(hits []corpus.Hit, records, terms int) (above, below []corpus.Hi
 	for _, hit := range hits {
 		share := young*float64(hit.Matched)/float64(terms) + (1-young)*hit.MatchedIDF
 		matches := share >= floorShare || (hit.Matched >= floorWords && share >= floorMany)
-		if matches && hit.Score >= floorRare*rarest {
+		telling := hit.Score >= (1-young)*floorRare*rarest || (hit.Matched >= floorWords && share >= floorFull)
+		if matches && telling {
 			above = append(above, hit)
 		} else {
 			below = append(below, hit)
@@ -47,11 +51,7 @@ func aboveFloor(hits []corpus.Hit, records, terms int) (above, below []corpus.Hi
 // compose plans the block: what is likely to be touched, what must be heeded, what was done before.
 func (d *draft) compose(tokens int) plan {
 	p := plan{tokens: tokens, guidanceHeading: "Decisions and conventions", relatedHeading: "Related work"}
-	for _, f := range d.files {
-		if line, ok := d.fileLine(f); ok {
-			p.files = append(p.files, line)
-		}
-	}
+	p.files = d.fileLines()
 	taken := 0
 	for i := range d.candidates {
 		c := &d.candidates[i]
@@ -72,7 +72,7 @@ func (d *draft) compose(tokens int) plan {
 			continue
 		}
 		taken++
-		n := noteOf(r, c.score, d.now, d.terms)
+		n := noteOf(r, c.score, d.now, d.query.terms)
 		switch {
 		case r.GetPinned():
 			p.guidance = slices.Insert(p.guidance, 0, n)
@@ -85,14 +85,37 @@ func (d *draft) compose(tokens int) plan {
 	return p
 }
 
-// fileLine is a file with the reason why it is there. A file without a record that the caller may read now is not named.
-func (d *draft) fileLine(f corpus.FileHit) (fileLine, bool) {
-	r := d.records[f.Evidence]
-	if r == nil || !slices.Contains(r.GetFilesTouched(), f.Path) {
-		return fileLine{}, false
+// fileLines name the likely files: the first with the reason why they are there, the others briefly. A file without a record
+// that the caller may read now is not named.
+func (d *draft) fileLines() []fileLine {
+	var lines []fileLine
+	var brief fileLine
+	named := 0
+	for _, f := range d.files {
+		r := d.records[f.Evidence]
+		if r == nil || !slices.Contains(r.GetFilesTouched(), f.Path) {
+			continue
+		}
+		path, item := block.Clean(f.Path), fileItem(f.Path)
+		if named++; named <= reasonedFiles && f.Matched {
+			at := r.GetValidFrom().AsTime()
+			line := fmt.Sprintf("%s (%s %s by %s)", path, reason(f), age(d.now.Sub(at), at), block.Clean(r.GetActorId()))
+			lines = append(lines, fileLine{items: []string{item}, text: line})
+			continue
+		}
+		if brief.text == "" {
+			brief.text = "perhaps " + path
+		} else {
+			brief.text += ", " + path
+		}
+		if brief.items = append(brief.items, item); len(brief.items) == filesALine {
+			lines, brief = append(lines, brief), fileLine{}
+		}
 	}
-	line := fmt.Sprintf("%s (%s %s by %s)", block.Clean(f.Path), reason(f), age(d.now.Sub(r.GetValidFrom().AsTime()), r.GetValidFrom().AsTime()), block.Clean(r.GetActorId()))
-	return fileLine{item: fileItem(f.Path), line: line}, true
+	if brief.text != "" {
+		lines = append(lines, brief)
+	}
+	return lines
 }
 
 func reason(f corpus.FileHit) string {
@@ -103,10 +126,8 @@ func reason(f corpus.FileHit) string {
 		return "in 1 related note,"
 	case f.Related > 1:
 		return fmt.Sprintf("in %d related notes, the best", f.Related)
-	case f.Matched:
-		return "its path matches; touched"
 	}
-	return "often touched, last"
+	return "its path matches; touched"
 }
 
 // guidingNumbers are the guiding types as they are stored.

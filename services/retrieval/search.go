@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	retrievalv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/retrieval/v1"
-	"github.com/kiroku-dev/kiroku/services/internal/analysis"
 	"github.com/kiroku-dev/kiroku/services/internal/page"
 	"github.com/kiroku-dev/kiroku/services/retrieval/corpus"
 	"github.com/kiroku-dev/kiroku/services/retrieval/recordstore"
@@ -82,12 +81,12 @@ func (s *server) search(ctx context.Context, store *recordstore.Store, req *retr
 	if _, err := page.Cursor(req.GetPageToken(), &cursor, boundTo...); err != nil {
 		return nil, err
 	}
-	seen := cursor.set()
+	seen, q := cursor.set(), newQuery(head(req.GetQuery()))
 	filter := searchFilter(req.GetFilter(), store.Actor())
 	var states lanes
 	var rest []candidate
 	out, state, err := s.fresh(ctx, store, req.GetProjectId(), recordstore.SuppressionKey{}, func(c *corpus.Corpus) []string {
-		rest = unseen(s.candidates(c, head(req.GetQuery()), filter, req.GetExplain(), &states), seen)
+		rest = unseen(s.candidates(c, q, filter, req.GetExplain(), &states), seen)
 		return ids(rest[:min(size, len(rest))])
 	})
 	if err != nil {
@@ -109,12 +108,12 @@ func (s *server) search(ctx context.Context, store *recordstore.Store, req *retr
 }
 
 // candidates are all that a query finds, ranked.
-func (s *server) candidates(c *corpus.Corpus, query string, filter corpus.Filter, explain bool, states *lanes) []candidate {
+func (s *server) candidates(c *corpus.Corpus, q query, filter corpus.Filter, explain bool, states *lanes) []candidate {
 	start := time.Now()
-	hits := c.Search(analysis.QueryTerms(query), filter, searchDepth, explain)
+	hits := c.Search(q.terms, q.weights, filter, searchDepth, explain)
 	states.lexical.candidates, states.lexical.took = len(hits), time.Since(start)
 	start = time.Now()
-	named := c.Named(query)
+	named := c.Named(q.text)
 	touching := c.Touching(keys(named), filter, touchingEach)
 	states.files.candidates, states.files.took = len(touching), time.Since(start)
 	return fuse(hits, touching, named, s.now())

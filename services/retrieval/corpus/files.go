@@ -53,9 +53,10 @@ type FileHit struct {
 
 // FileQuery asks for the files that matter to a question.
 type FileQuery struct {
-	// Terms and Hits are the question's and the records that match it, best first.
-	Terms []string
-	Hits  []Hit
+	// Terms are the question's, with what each counts, and Hits the records that match it, best first.
+	Terms       []string
+	TermWeights []float64
+	Hits        []Hit
 	// Named are files that the question names, with how sure that is.
 	Named map[string]float64
 	// Working are files that the session works on. Unknown ones count for nothing.
@@ -89,7 +90,7 @@ func (c *Corpus) Files(q FileQuery) []FileHit {
 		return s
 	}
 	q.addRelated(of)
-	for _, hit := range c.paths.Search(index.Query{Terms: q.Terms, Limit: pathHits}) {
+	for _, hit := range c.paths.Search(index.Query{Terms: q.Terms, Weights: q.TermWeights, Limit: pathHits}) {
 		of(hit.ID).path = hit.Score
 	}
 	for path, sure := range q.Named {

@@ -40,9 +40,10 @@ type Hit struct {
 	Files []string
 }
 
-// Search returns the best limit records for the terms, best first; explain also splits their scores by field.
-func (c *Corpus) Search(terms []string, f Filter, limit int, explain bool) []Hit {
-	q := index.Query{Terms: terms, Actor: f.Actor, Limit: limit, Explain: explain, Filter: index.Filter{
+// Search returns the best limit records for the terms, best first; weights scale the terms position by position, explain also splits
+// the scores by field.
+func (c *Corpus) Search(terms []string, weights []float64, f Filter, limit int, explain bool) []Hit {
+	q := index.Query{Terms: terms, Weights: weights, Actor: f.Actor, Limit: limit, Explain: explain, Filter: index.Filter{
 		Actors: f.Actors, CreatedAfter: f.From, CreatedBefore: f.Before,
 	}}
 	for _, t := range f.Types {
