@@ -60,7 +60,7 @@ check() { # SERVICE, PORT in the container, PORT on this machine
   id=$(compose ps --quiet "$1")
   read -r user readonly_root capabilities privileges < <(docker inspect --format \
     '{{.Config.User}} {{.HostConfig.ReadonlyRootfs}} {{.HostConfig.CapDrop}} {{.HostConfig.SecurityOpt}}' "$id")
-  uid=$(docker top "$id" -eo uid,comm | awk '/kiroku-server/ {print $1}')
+  uid=$(docker top "$id" -eo pid,uid,comm | awk '/kiroku-server/ {print $2}')
   [[ -n $uid && $uid != 0 ]] || fail "$1 runs as root (uid '$uid', user '$user')"
   [[ $readonly_root == true ]] || fail "$1 can write to its file system"
   [[ $capabilities == *ALL* ]] || fail "$1 keeps capabilities: $capabilities"
