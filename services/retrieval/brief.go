@@ -36,7 +36,7 @@ func (s *server) brief(ctx context.Context, store *recordstore.Store, req *retri
 	own := corpus.Session{Actor: store.Actor(), ID: req.GetSessionId()}
 	hidden := func(r *recordv1.Record) bool {
 		session := corpus.Session{Actor: r.GetActorId(), ID: r.GetSessionId()}
-		return slices.Contains(from.Open, session) || (session == own && req.GetCompactions() <= 0)
+		return slices.Contains(from.Open, session) || (session == own && hidesOwn(req))
 	}
 	from.Guidance, from.Recent = slices.DeleteFunc(from.Guidance, hidden), slices.DeleteFunc(from.Recent, hidden)
 	states.lexical.candidates, states.lexical.took = len(from.Guidance)+len(from.Recent), time.Since(start)

@@ -115,11 +115,16 @@ func (s *server) budget(req *retrievalv1.BuildContextRequest) int {
 	return int(min(req.GetMaxTokens(), maxContextTokens))
 }
 
-// look sets what the context may see. The session's own records are in front of the agent already, unless a compaction took them away.
-// Looking back, only sessions that were over count: what an open one had taught by then cannot be told from what it taught later.
+// hidesOwn tells whether the session's own records are left out: they are in front of the agent already, unless a compaction took
+// them away. Looking back, the session had not begun.
+func hidesOwn(req *retrievalv1.BuildContextRequest) bool {
+	return req.GetCompactions() <= 0 || req.GetAsOf() != nil
+}
+
+// look sets what the context may see. Looking back, only sessions that were over count: what an open one had taught by then cannot be told from what it taught later.
 func (d *draft) look(ctx context.Context, store *recordstore.Store) error {
 	d.filter = corpus.Filter{Actor: store.Actor()}
-	if d.req.GetSessionId() != "" && (d.req.GetCompactions() <= 0 || d.req.GetAsOf() != nil) {
+	if d.req.GetSessionId() != "" && hidesOwn(d.req) {
 		d.filter.WithoutSessions = append(d.filter.WithoutSessions, corpus.Session{Actor: store.Actor(), ID: d.req.GetSessionId()})
 	}
 	if d.req.GetAsOf() == nil {

@@ -5,10 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
-
-	"time"
 
 	retrievalv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/retrieval/v1"
 	"github.com/kiroku-dev/kiroku/services/retrieval/corpus"
@@ -70,7 +69,9 @@ func globPattern(glob string) string {
 		switch {
 		case strings.HasPrefix(glob, "**/"):
 			b.WriteString("(?:.*/)?")
-			glob = strings.TrimLeft(glob[2:], "*/")
+			for strings.HasPrefix(glob, "**/") {
+				glob = glob[len("**/"):]
+			}
 		case strings.HasPrefix(glob, "**"):
 			b.WriteString(".*")
 			glob = strings.TrimLeft(glob, "*")

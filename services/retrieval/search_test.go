@@ -43,7 +43,9 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.client("acme", "carol")
-	day := func(n int) *timestamppb.Timestamp { return timestamppb.New(time.Date(2026, 5, n, 0, 0, 0, 0, time.UTC)) }
+	day := func(n int) *timestamppb.Timestamp {
+		return timestamppb.New(time.Date(2026, 5, n, 0, 0, 0, 0, time.UTC))
+	}
 	make := func(id, actor string, n int, kind recordv1.ObservationType, files ...string) *recordv1.Record {
 		r := rec(id, "Migration of the ledger "+id, files...)
 		r.ActorId, r.ValidFrom, r.ObservationType = actor, day(n), kind
