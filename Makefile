@@ -31,9 +31,9 @@ up: build stores ## run everything on this machine, in this terminal
 build: ## build the server, the kiroku command and the hook into .build
 	@command -v go >/dev/null || { echo "Go is missing: install Go 1.26 or newer from https://go.dev/dl/"; exit 1; }
 	@mkdir -p .build
-	go build -trimpath -ldflags "-s -w -X $(SERVICES)/internal/app.version=$(VERSION)" -o .build/ ./services/cmd/kiroku-server
-	go build -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$(VERSION)" -o .build/ ./shim/cmd/kiroku
-	go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o .build/ ./shim/cmd/kiroku-hook
+	go build -ldflags "-s -w -X $(SERVICES)/internal/app.version=$(VERSION)" -o .build/ ./services/cmd/kiroku-server
+	go build -tags grpcnotrace -ldflags "-s -w -X main.version=$(VERSION)" -o .build/ ./shim/cmd/kiroku
+	go build -ldflags "-s -w -X main.version=$(VERSION)" -o .build/ ./shim/cmd/kiroku-hook
 
 .PHONY: stores
 stores: ## install Postgres and Redis where the package manager allows it, else say what is missing
@@ -91,10 +91,13 @@ lint: .bin/buf .bin/golangci-lint ## lint protos and Go
 .PHONY: check
 check: .bin/buf generate ## check that generated code and modules are fresh and that the contract breaks nobody
 	git diff --exit-code -- proto/gen
-	for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build ./... && GOWORK=off go vet ./...) || exit 1; done
+	for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff && GOWORK=off go build ./...) || exit 1; done
+	deploy/breaking.sh
+
+.PHONY: cross
+cross: ## compile for the other systems
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null ./services/cmd/kiroku-server
 	for os in darwin windows; do GOOS=$$os go build -o /dev/null ./shim/cmd/kiroku && GOOS=$$os go build -o /dev/null ./shim/cmd/kiroku-hook || exit 1; done
-	deploy/breaking.sh
 
 .PHONY: tidy
 tidy: ## tidy the modules
