@@ -141,7 +141,7 @@ func TestAColdProjectAnswersAndSaysSo(t *testing.T) {
 	owner, err := pgx.Connect(t.Context(), w.url)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, owner.Close(context.WithoutCancel(t.Context()))) }()
-	const records = 12_000
+	const records = 5_000
 	p := storetest.NewProject(project, records, 1, time.Now())
 	require.NoError(t, p.Fill(t.Context(), owner, w.org, records))
 	w.write(rec("NEWEST", "The flux compensator oscillates"))
@@ -189,7 +189,9 @@ func (w *world) writeAndRead(c client, i, rounds int) error {
 		}{
 			{func() error { return storetest.WriteRecords(ctx, w.pool, w.org, project, rec(id, "A "+word+" ran")) }, 1},
 			{func() error { return storetest.WriteRecords(ctx, w.pool, w.org, project, rec(id, "It ran away")) }, 0},
-			{func() error { return storetest.WriteRecords(ctx, w.pool, w.org, project, rec(id, "A "+word+" is back")) }, 1},
+			{func() error {
+				return storetest.WriteRecords(ctx, w.pool, w.org, project, rec(id, "A "+word+" is back"))
+			}, 1},
 			{func() error { return storetest.DeleteRecords(ctx, w.pool, w.org, project, "mr_"+id) }, 0},
 		}
 		for k, step := range steps {

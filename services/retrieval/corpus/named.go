@@ -14,8 +14,8 @@ const (
 	maxAmbiguous = 8
 )
 
-// Named returns the known files that a text names, by their whole path, by its end, or by their base name, in order of
-// appearance; and each with how sure that is: 1 for one file, a share of it for each of several of that name.
+// Named returns the known files that a text names, by their whole path, by its end or by their base name, with how sure that
+// is: 1 for one file, a share of it for each of several of that name.
 func (c *Corpus) Named(text string) map[string]float64 {
 	named := make(map[string]float64)
 	tokens := 0
@@ -38,12 +38,15 @@ func endsPath(r rune) bool {
 
 // trimPath takes away what stands around a path: the end of a sentence, "./", a line and column.
 func trimPath(s string) string {
-	s = strings.TrimRight(strings.TrimLeft(s, "."), ".:!?")
+	s = strings.ReplaceAll(strings.TrimRight(s, ".:!?"), "\\", "/")
+	for strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") {
+		_, s, _ = strings.Cut(s, "/")
+	}
 	s = strings.TrimLeft(s, "/")
 	if i := strings.IndexByte(s, ':'); i > 0 {
 		s = s[:i]
 	}
-	return strings.ReplaceAll(s, "\\", "/")
+	return s
 }
 
 // resolve finds the files that a token may mean. A token without a directory must have an extension: "main" names nothing.
