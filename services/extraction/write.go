@@ -151,8 +151,12 @@ const linkSourcesSQL = `
 INSERT INTO record_sources (org_id, event_id, record_id)
 SELECT $1, u, $2 FROM unnest($3::text[]) AS u ON CONFLICT DO NOTHING`
 
+// A part of a turn that said nothing by itself may be a source of what the whole turn says.
+const sourcesExtractedSQL = `UPDATE event_state SET status = 3, updated_at = $3 WHERE org_id = $1 AND event_id = ANY($2) AND status = 4`
+
 func (w *writer) link(statements *pgx.Batch, id string, sources []string) {
 	statements.Queue(linkSourcesSQL, w.org, id, sources)
+	statements.Queue(sourcesExtractedSQL, w.org, sources, w.now)
 }
 
 // change numbers one change of a record.
