@@ -9,6 +9,7 @@ import (
 	errorv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/error/v1"
 	eventv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/event/v1"
 	"github.com/kiroku-dev/kiroku/services/internal/auth"
+	"github.com/kiroku-dev/kiroku/services/internal/eventlog"
 )
 
 // admit judges one event: its identity against the credential, its fields, its size as received and scrubbed. It returns the scrubbed event or
@@ -18,6 +19,7 @@ func admit(ev *eventv1.Event, principal auth.Principal) (event.Scrubbed, *errorv
 		return event.Scrubbed{}, invalid(&errorv1.FieldViolation{Field: "event", Description: "is missing"})
 	}
 	event.Normalize(ev)
+	eventlog.Clear(ev)
 	if refusal := takeIdentity(ev, principal); refusal != nil {
 		return event.Scrubbed{}, refusal
 	}

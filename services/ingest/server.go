@@ -15,6 +15,7 @@ import (
 	retrievalv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/retrieval/v1"
 	"github.com/kiroku-dev/kiroku/services/ingest/eventstore"
 	"github.com/kiroku-dev/kiroku/services/internal/auth"
+	"github.com/kiroku-dev/kiroku/services/internal/eventlog"
 	"github.com/kiroku-dev/kiroku/services/internal/postgres"
 	"github.com/kiroku-dev/kiroku/services/internal/rpcerr"
 )
@@ -136,16 +137,11 @@ func fill(result *ingestv1.EventResult, o eventstore.Outcome) {
 	result.SequenceNumber, result.Position = o.Sequence, o.Position
 }
 
-// feed hands a stored event to the buffer, as readers will see it.
+// feed hands a stored event to the buffer, as readers will see it. The event is this call's own and is not needed any more: it is completed in
+// place, since a copy of every event costs as much as its scrub.
 func (s *server) feed(org string, scrubbed event.Scrubbed, o eventstore.Outcome) {
-	ev := proto.CloneOf(scrubbed.Event())
-	ev.SequenceNumber, ev.Position, ev.ReceivedTime = o.Sequence, o.Position, timestamppb.New(o.ReceivedAt)
-	if o.Late {
-		if ev.Flags == nil {
-			ev.Flags = &eventv1.Flags{}
-		}
-		ev.Flags.Late = true
-	}
+	ev := scrubbed.Event()
+	eventlog.Complete(ev, o.Sequence, o.Position, o.ReceivedAt, o.Late)
 	namespace, err := event.ParseNamespace(ev.GetNamespace())
 	if err != nil {
 		return // validated before; the outbox row is there all the same

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,17 +31,18 @@ func (p plan) ingest(ctx context.Context, srv *server, page *strings.Builder) er
 ## Durable ingest
 
 %d events of 1 KB from %d sessions, %d connections. COPY writes the same rows (events and outbox, one transaction for each batch) into the same
-tables of a second database, past every check. Ingest goes through gRPC: validation, scrub, hash, numbering, positions, row-level security, commit.
+tables of a second database, past every check. Ingest goes through gRPC: validation, scrub, hash, numbering, positions, row-level security, commit, and a
+copy for the buffer. Extraction does not run meanwhile; both sides and Postgres share the machine's cores.
 
 | batch | COPY, events/s | ingest, events/s | ratio | budget | |
 |---|---|---|---|---|---|
 `, p.events, sessions, connections)
-	conn, err := srv.dial("KIROKU_INGEST_ADDR")
+	pr, err := p.startPair(ctx, srv)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
-	client := ingestv1.NewIngestServiceClient(conn)
+	defer pr.stop()
+	client := ingestv1.NewIngestServiceClient(pr.conn)
 	twin, err := newTwin(ctx, srv.stores.PostgresURL())
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ tables of a second database, past every check. Ingest goes through gRPC: validat
 		if err != nil {
 			return fmt.Errorf("copy: %w", err)
 		}
-		ingested, err := p.rate(func(events []*eventv1.Event) error { return store(srv.call(ctx), client, events) }, c.batch)
+		ingested, err := p.rate(func(events []*eventv1.Event) error { return store(pr.call(ctx), client, events) }, c.batch)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ tables of a second database, past every check. Ingest goes through gRPC: validat
 		fmt.Fprintf(page, "| %d | %.0f | %.0f | %.2f | ≥ %.2f | %s |\n", c.batch, copied, ingested, r, c.budget, verdict(r >= c.budget))
 	}
 	page.WriteString("\nA call holds at most 500 events; calls that wait at the same time share transactions of up to 1,000.\n")
-	return p.unary(srv.call(ctx), client, page)
+	return p.unary(pr.call(ctx), client, page)
 }
 
 // rate runs the writers until all events are stored and gives events per second.
@@ -167,25 +167,16 @@ func makeEvents(n int) []*eventv1.Event {
 type twin struct{ pool chan *pgx.Conn }
 
 func newTwin(ctx context.Context, serverURL string) (*twin, error) {
-	admin, err := pgx.Connect(ctx, serverURL)
+	database, err := newDatabase(ctx, serverURL, "kiroku_copy")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = admin.Close(ctx) }()
-	if _, err := admin.Exec(ctx, "CREATE DATABASE kiroku_copy"); err != nil {
-		return nil, err
-	}
-	u, err := url.Parse(serverURL)
-	if err != nil {
-		return nil, err
-	}
-	u.Path = "/kiroku_copy"
-	if err := postgres.Migrate(ctx, u.String(), discard); err != nil {
+	if err := postgres.Migrate(ctx, database, discard); err != nil {
 		return nil, err
 	}
 	t := &twin{pool: make(chan *pgx.Conn, connections)}
 	for range connections {
-		conn, err := pgx.Connect(ctx, u.String())
+		conn, err := pgx.Connect(ctx, database)
 		if err != nil {
 			return nil, err
 		}

@@ -14,14 +14,28 @@ import (
 	eventv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/event/v1"
 )
 
-// Encode is the stored bytes of a scrubbed event. Nothing but a scrubbed event can be stored.
-func Encode(scrubbed event.Scrubbed) ([]byte, error) {
-	ev := proto.CloneOf(scrubbed.Event())
+// Clear takes away what only the server may say of an event.
+func Clear(ev *eventv1.Event) {
 	ev.SequenceNumber, ev.Position, ev.ReceivedTime = 0, 0, nil
 	if ev.GetFlags() != nil {
 		ev.Flags.Late = false
 	}
-	b, err := proto.Marshal(ev)
+}
+
+// Complete adds what the server says of a stored event, in place.
+func Complete(ev *eventv1.Event, sequence, position int64, receivedAt time.Time, late bool) {
+	ev.SequenceNumber, ev.Position, ev.ReceivedTime = sequence, position, timestamppb.New(receivedAt)
+	if late {
+		if ev.GetFlags() == nil {
+			ev.Flags = &eventv1.Flags{}
+		}
+		ev.Flags.Late = true
+	}
+}
+
+// Encode is the stored bytes of a scrubbed event that was cleared. Nothing but a scrubbed event can be stored.
+func Encode(scrubbed event.Scrubbed) ([]byte, error) {
+	b, err := proto.Marshal(scrubbed.Event())
 	if err != nil {
 		return nil, fmt.Errorf("encode event: %w", err)
 	}
@@ -42,14 +56,7 @@ func Decode(s Stored) (*eventv1.Event, error) {
 	if err := proto.Unmarshal(s.Event, ev); err != nil {
 		return nil, fmt.Errorf("decode event: %w", err)
 	}
-	ev.SequenceNumber = s.Sequence
-	ev.ReceivedTime = timestamppb.New(s.ReceivedAt)
-	if s.Late {
-		if ev.Flags == nil {
-			ev.Flags = &eventv1.Flags{}
-		}
-		ev.Flags.Late = true
-	}
+	Complete(ev, s.Sequence, 0, s.ReceivedAt, s.Late)
 	return ev, nil
 }
 
