@@ -185,7 +185,6 @@ func TestTruncateJSONLeavesOutItemsOfHugeContainers(t *testing.T) {
 			require.Equal(t, "glob", fields(t, got)["tool_name"])
 			require.Equal(t, "ok", fields(t, got)["tool_response"])
 			require.Greater(t, event.BodySize(got), 63<<10)
-
 		})
 	}
 }

@@ -21,7 +21,7 @@ func TestBytesCutsFromAPrivateTagInAnyForm(t *testing.T) {
 		`\u0026lt;private>`, `\u003c\u0070rivate\u003e`, `\\u003c\\u0070rivate>`, `<\u0050RIVATE>`, `<priv\u0061te>`, `<\tprivate>`,
 	} {
 		out := redact.Bytes([]byte(`{"prompt":"a ` + tag + `b</private> c","d":"e`))
-		require.Equal(t, `{"prompt":"a [REDACTED]`, string(out), tag)
+		require.Equal(t, `{"prompt":"a [REDACTED]`, string(out), tag) //nolint:testifylint // cut short, so no JSON
 	}
 }
 

@@ -44,29 +44,47 @@ const assignedValue = `(?:\\*["'\x60](?P<value>[^\s"'\x60\\]{6,})|(?P<bare>[^\s"
 
 // detectors is the table of credentials. Those known by their form come first.
 var detectors = [...]detector{
-	{kind: "private-key", literals: []string{"-----begin "},
-		pattern: `^-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----`, extent: privateKeyBlock},
-	{kind: "jwt", literals: []string{"eyj"},
-		pattern: `^eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}|[\w-]*\.)[\w.-]*`},
-	{kind: "aws-access-key", literals: []string{"akia", "asia", "abia", "acca"},
-		pattern: `^(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`},
-	{kind: "github-token", literals: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"},
-		pattern: `^gh[pousr]_[\w-]{20,}(?:\.[\w-]{8,})*`, check: varied},
-	{kind: "github-token", literals: []string{"github_pat_"},
-		pattern: `^github_pat_\w{22,}`, check: varied},
-	{kind: "gitlab-token", literals: []string{"glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glft-", "glagent-"},
-		pattern: `^gl(?:pat|dt|rt|ptt|cbt|soat|ft|agent)-[\w-]{16,}(?:\.[\w-]{2,})*`, check: varied},
-	{kind: "slack-token", literals: []string{"xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xoxc-", "xoxd-", "xapp-"},
-		pattern: `^(?:xox[abcdeprs]|xoxe\.xox[bp]|xapp)-[\w%-]{10,}`, check: varied},
-	{kind: "slack-webhook", literals: []string{"hooks.slack.com/"},
-		pattern: `^(?i:hooks\.slack\.com)/(?:services|workflows|triggers)/(?P<value>[\w/-]{20,})`},
+	{
+		kind: "private-key", literals: []string{"-----begin "},
+		pattern: `^-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----`, extent: privateKeyBlock,
+	},
+	{
+		kind: "jwt", literals: []string{"eyj"},
+		pattern: `^eyJ[\w-]{8,}\.(?:eyJ[\w-]{8,}|[\w-]*\.)[\w.-]*`,
+	},
+	{
+		kind: "aws-access-key", literals: []string{"akia", "asia", "abia", "acca"},
+		pattern: `^(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`,
+	},
+	{
+		kind: "github-token", literals: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"},
+		pattern: `^gh[pousr]_[\w-]{20,}(?:\.[\w-]{8,})*`, check: varied,
+	},
+	{
+		kind: "github-token", literals: []string{"github_pat_"},
+		pattern: `^github_pat_\w{22,}`, check: varied,
+	},
+	{
+		kind: "gitlab-token", literals: []string{"glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-", "glft-", "glagent-"},
+		pattern: `^gl(?:pat|dt|rt|ptt|cbt|soat|ft|agent)-[\w-]{16,}(?:\.[\w-]{2,})*`, check: varied,
+	},
+	{
+		kind: "slack-token", literals: []string{"xoxb-", "xoxa-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xoxc-", "xoxd-", "xapp-"},
+		pattern: `^(?:xox[abcdeprs]|xoxe\.xox[bp]|xapp)-[\w%-]{10,}`, check: varied,
+	},
+	{
+		kind: "slack-webhook", literals: []string{"hooks.slack.com/"},
+		pattern: `^(?i:hooks\.slack\.com)/(?:services|workflows|triggers)/(?P<value>[\w/-]{20,})`,
+	},
 	{kind: "anthropic-key", literals: []string{"sk-ant-"}, pattern: `^sk-ant-[\w-]{16,}`, check: varied},
 	{kind: "openai-key", literals: []string{"sk-"}, pattern: `^sk-(?:proj-|svcacct-|admin-|or-v1-)?[\w-]{20,}`, check: random},
 	{kind: "google-key", literals: []string{"aiza"}, pattern: `^AIza[\w-]{30,}`, check: varied},
 	{kind: "google-token", literals: []string{"ya29."}, pattern: `^ya29\.[\w.-]{20,}`, check: varied},
 	{kind: "google-secret", literals: []string{"gocspx-"}, pattern: `^GOCSPX-[\w-]{20,}`, check: varied},
-	{kind: "stripe-key", literals: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"},
-		pattern: `^[sr]k_(?:live|test)_[A-Za-z0-9]{10,}`, check: varied},
+	{
+		kind: "stripe-key", literals: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"},
+		pattern: `^[sr]k_(?:live|test)_[A-Za-z0-9]{10,}`, check: varied,
+	},
 	{kind: "stripe-secret", literals: []string{"whsec_"}, pattern: `^whsec_[A-Za-z0-9+/=]{20,}`, check: varied},
 	{kind: "npm-token", literals: []string{"npm_"}, pattern: `^npm_[A-Za-z0-9]{30,}`, check: varied},
 	{kind: "huggingface-token", literals: []string{"hf_", "api_org_"}, pattern: `^(?:hf|api_org)_[A-Za-z0-9]{30,}`, check: varied},
@@ -86,38 +104,70 @@ var detectors = [...]detector{
 	{kind: "atlassian-token", literals: []string{"atatt3"}, pattern: `^ATATT3[\w=-]{50,}`, check: varied},
 	{kind: "age-key", literals: []string{"age-secret-key-1"}, pattern: `^AGE-SECRET-KEY-1[A-Z0-9]{40,}`},
 
-	{kind: "url-password", literals: []string{"://", `:\/\/`}, contextual: true,
-		pattern: `^:\\*/\\*/[^\s/@:"'\x60<>\\]{0,256}:(?P<value>[^\s/"'\x60<>\\?#]+)@`},
-	{kind: "authorization", literals: []string{"authorization"}, contextual: true, check: written,
+	{
+		kind: "url-password", literals: []string{"://", `:\/\/`}, contextual: true,
+		pattern: `^:\\*/\\*/[^\s/@:"'\x60<>\\]{0,256}:(?P<value>[^\s/"'\x60<>\\?#]+)@`,
+	},
+	{
+		kind: "authorization", literals: []string{"authorization"}, contextual: true, check: written,
 		pattern: `^(?i:authorization)\\*["'\x60]?\]?\s{0,8}(?::=|=>|[:=,])\s{0,8}\\*["'\x60]?` +
-			`(?i:bearer|basic|token|digest|apikey|bot|negotiate)\s{1,8}(?P<value>[^\s"'\x60\\]{6,})`},
-	{kind: "bearer-token", literals: []string{"bearer"}, contextual: true, check: random,
-		pattern: `^(?i:bearer)[ \t]{1,8}(?P<value>[\w.~+/=-]{16,})`},
-	{kind: "basic-auth", literals: []string{"basic"}, contextual: true, check: namesUser,
-		pattern: `^(?i:basic)[ \t]{1,8}(?P<value>[A-Za-z0-9+/]{8,}={0,2})`},
-	{kind: "password", literals: []string{"--password", "--passphrase", "--token", "--secret", "--api-key"}, contextual: true,
-		check: secretArgument, pattern: `^--(?i:password|passphrase|token|secret|api-key)[ \t]{1,8}` + assignedValue},
-	{kind: "password", literals: []string{" -u ", "--user "}, contextual: true, check: secretArgument,
-		pattern: `^(?: -u|--user)[ \t]{1,8}\\*["']?[^\s:"'\\/]{1,64}:(?P<value>[^\s"'\\]{6,})`},
-	{kind: "password", literals: []string{"login "}, contextual: true, check: secretArgument,
-		pattern: `^(?i:login)[ \t]{1,8}[^\s]{1,64}\s{1,8}password[ \t]{1,8}(?P<value>[^\s"'\\]{6,})`},
-	{kind: "password", literals: []string{"_pass", "dbpass", "userpass", "passcode", `"pass"`}, contextual: true, assigned: true,
-		check: secretPassword, pattern: `^["_]?(?i:(?:db|user)?pass(?:code)?)` + assignment},
-	{kind: "password", literals: []string{"password", "passwd", "passphrase", "pwd"}, contextual: true, assigned: true,
-		check: secretPassword, pattern: `^(?i:passw(?:or)?d|passphrase|pwd)` + assignment},
-	{kind: "secret", literals: []string{"secret"}, contextual: true, assigned: true,
-		check: secretValue, pattern: `^(?i:secret)` + assignment},
-	{kind: "token", literals: []string{"token"}, contextual: true, assigned: true,
-		check: secretValue, pattern: `^(?i:token)` + assignment},
-	{kind: "api-key", literals: []string{"apikey", "api_key", "api-key", "api key"}, contextual: true, assigned: true,
-		check: secretValue, pattern: `^(?i:api[ _-]?key)` + assignment},
-	{kind: "key", contextual: true, assigned: true, check: secretValue,
-		literals: []string{"accesskey", "access_key", "access-key", "privatekey", "private_key", "private-key",
+			`(?i:bearer|basic|token|digest|apikey|bot|negotiate)\s{1,8}(?P<value>[^\s"'\x60\\]{6,})`,
+	},
+	{
+		kind: "bearer-token", literals: []string{"bearer"}, contextual: true, check: random,
+		pattern: `^(?i:bearer)[ \t]{1,8}(?P<value>[\w.~+/=-]{16,})`,
+	},
+	{
+		kind: "basic-auth", literals: []string{"basic"}, contextual: true, check: namesUser,
+		pattern: `^(?i:basic)[ \t]{1,8}(?P<value>[A-Za-z0-9+/]{8,}={0,2})`,
+	},
+	{
+		kind: "password", literals: []string{"--password", "--passphrase", "--token", "--secret", "--api-key"}, contextual: true,
+		check: secretArgument, pattern: `^--(?i:password|passphrase|token|secret|api-key)[ \t]{1,8}` + assignedValue,
+	},
+	{
+		kind: "password", literals: []string{" -u ", "--user "}, contextual: true, check: secretArgument,
+		pattern: `^(?: -u|--user)[ \t]{1,8}\\*["']?[^\s:"'\\/]{1,64}:(?P<value>[^\s"'\\]{6,})`,
+	},
+	{
+		kind: "password", literals: []string{"login "}, contextual: true, check: secretArgument,
+		pattern: `^(?i:login)[ \t]{1,8}[^\s]{1,64}\s{1,8}password[ \t]{1,8}(?P<value>[^\s"'\\]{6,})`,
+	},
+	{
+		kind: "password", literals: []string{"_pass", "dbpass", "userpass", "passcode", `"pass"`}, contextual: true, assigned: true,
+		check: secretPassword, pattern: `^["_]?(?i:(?:db|user)?pass(?:code)?)` + assignment,
+	},
+	{
+		kind: "password", literals: []string{"password", "passwd", "passphrase", "pwd"}, contextual: true, assigned: true,
+		check: secretPassword, pattern: `^(?i:passw(?:or)?d|passphrase|pwd)` + assignment,
+	},
+	{
+		kind: "secret", literals: []string{"secret"}, contextual: true, assigned: true,
+		check: secretValue, pattern: `^(?i:secret)` + assignment,
+	},
+	{
+		kind: "token", literals: []string{"token"}, contextual: true, assigned: true,
+		check: secretValue, pattern: `^(?i:token)` + assignment,
+	},
+	{
+		kind: "api-key", literals: []string{"apikey", "api_key", "api-key", "api key"}, contextual: true, assigned: true,
+		check: secretValue, pattern: `^(?i:api[ _-]?key)` + assignment,
+	},
+	{
+		kind: "key", contextual: true, assigned: true, check: secretValue,
+		literals: []string{
+			"accesskey", "access_key", "access-key", "privatekey", "private_key", "private-key",
 			"accountkey", "account_key", "encryptionkey", "encryption_key", "signingkey", "signing_key",
-			"auth_key", "authkey", "master_key", "masterkey"},
-		pattern: `^(?i:(?:access|private|account|encryption|signing|auth|master)[_-]?key)` + assignment},
-	{kind: "credential", literals: []string{"credential"}, contextual: true, assigned: true,
-		check: secretValue, pattern: `^(?i:credential)` + assignment},
-	{kind: "authorization", literals: []string{"authorization"}, contextual: true, assigned: true,
-		check: secretValue, pattern: `^(?i:authorization)` + assignment},
+			"auth_key", "authkey", "master_key", "masterkey",
+		},
+		pattern: `^(?i:(?:access|private|account|encryption|signing|auth|master)[_-]?key)` + assignment,
+	},
+	{
+		kind: "credential", literals: []string{"credential"}, contextual: true, assigned: true,
+		check: secretValue, pattern: `^(?i:credential)` + assignment,
+	},
+	{
+		kind: "authorization", literals: []string{"authorization"}, contextual: true, assigned: true,
+		check: secretValue, pattern: `^(?i:authorization)` + assignment,
+	},
 }

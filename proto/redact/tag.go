@@ -83,7 +83,7 @@ func tagAt(s string, i int) (tag, bool) {
 		return tag{}, false
 	}
 	t.end, t.empty, t.terminated = tagEnd(s, at)
-	if blanks && !(t.terminated && continuesTag(s, at)) {
+	if blanks && (!t.terminated || !continuesTag(s, at)) {
 		return tag{}, false
 	}
 	return t, true

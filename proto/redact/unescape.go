@@ -30,10 +30,10 @@ func unescape(s string) string {
 func escapedOffset(s string, plain int) int {
 	i := 0
 	for length := 0; i < len(s); {
-		r, width, added := rune(0), 1, 1
+		width, added := 1, 1
 		if s[i] == '\\' {
-			r, width = escapeAt(s, i)
-			added = len(string(r))
+			r, escape := escapeAt(s, i)
+			width, added = escape, len(string(r))
 		}
 		if length+added > plain {
 			return i
