@@ -32,7 +32,7 @@ var english = language{
 		" house style ", " please always ", " please never ", " please don't ever ", " don't ever ", " do not ever ", " keep in mind that ", " remember that ", " remember to ",
 		" make sure to always ", " make sure you always ", " in this repo we ", " in this project we ", " in this codebase we ", " we don't use ", " we do not use ",
 		" we no longer use ", " you should always ", " you must ", " always use ", " always run ", " never use ", " never commit ", " never push ", " i want you to always ",
-		" and never ", " we only use ", " it should never ", " please remember ", " is not allowed ", " are not allowed ", " we stick to ", " we write ", " we name ",
+		" we only use ", " it should never ", " please remember ", " is not allowed ", " are not allowed ", " we stick to ", " we write ", " we name ",
 	},
 	opening: []string{
 		" always ", " never ", " don't ", " do not ", " please don't ", " please do not ", " prefer ", " please prefer ", " avoid ", " please avoid ", " remember ",
@@ -42,7 +42,7 @@ var english = language{
 	passing: []string{
 		" yet ", " just ", " for now ", " right now ", " this time ", " anything ", " just let me know ", " worry ", " the same ", " don't think ", " don't know ", " don't see ",
 		" don't understand ", " don't like ", " don't fix ", " don't change ", " until i ",
-		" don't we ", " don't you ", " always fails ", " always returns ", " never mind ",
+		" don't we ", " don't you ", " always fails ", " always returns ", " never mind ", " never on my ", " never happens ", " never fails ", " never locally ",
 	},
 	use:      []string{" we use ", " use ", " uses ", " using ", " we're using ", " let's use ", " we go with "},
 	contrast: []string{" not ", " instead of ", " rather than ", " and never ", " over "},
