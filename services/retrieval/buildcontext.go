@@ -183,8 +183,8 @@ func withWorking(named map[string]float64, working []string) map[string]float64 
 
 // give claims what the session was not given before, renders the rest and logs it.
 func (s *server) give(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest, resp *retrievalv1.BuildContextResponse, plan plan) error {
-	items := plan.items()
-	if len(items) == 0 {
+	text, given, items := plan.write(nil)
+	if text == "" {
 		return nil
 	}
 	if until, ok := ctx.Deadline(); ok && time.Until(until) < claimReserve {
@@ -195,19 +195,24 @@ func (s *server) give(ctx context.Context, store *recordstore.Store, req *retrie
 		InjectionID: event.NewID(now), ProjectID: req.GetProjectId(), EventID: req.GetEventId(), Purpose: int16(req.GetPurpose()), //nolint:gosec // a small enum
 		Key: suppression(req), At: now,
 	}
-	return store.Give(ctx, in, items, func(won map[string]bool) (recordstore.Injection, bool) {
-		text, given := plan.render(won)
-		if text == "" {
-			return in, false
-		}
-		for _, g := range given {
-			in.Records = append(in.Records, g.id)
-			in.Scores = append(in.Scores, float32(g.score))
-		}
-		in.Tokens = block.Tokens(text)
-		resp.Text, resp.RecordIds, resp.InjectionId = text, in.Records, in.InjectionID
-		return in, true
+	fill(&in, text, given)
+	ok, err := store.Give(ctx, in, items, func(won map[string]bool) (recordstore.Injection, bool) {
+		text, given, _ = plan.write(won)
+		fill(&in, text, given)
+		return in, text != ""
 	})
+	if ok {
+		resp.Text, resp.RecordIds, resp.InjectionId = text, in.Records, in.InjectionID
+	}
+	return err
+}
+
+// fill enters what is given in its log.
+func fill(in *recordstore.Injection, text string, given []note) {
+	in.Tokens, in.Records, in.Scores = block.Tokens(text), nil, nil
+	for _, n := range given {
+		in.Records, in.Scores = append(in.Records, n.id), append(in.Scores, float32(n.score))
+	}
 }
 
 // explain tells of every candidate why it was dropped. Of what the caller may not read now nothing is told.

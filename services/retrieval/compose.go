@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	recordv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/record/v1"
@@ -31,7 +32,8 @@ type note struct {
 	id    string
 	score float64
 	line  string
-	facts []string
+	// facts are made when they are asked for: only those of the best notes are.
+	facts func() []string
 }
 
 // fileLine is one or more likely files as a block shows them, and what they are claimed as.
@@ -44,7 +46,7 @@ type fileLine struct {
 type plan struct {
 	tokens  int
 	project string
-	// items are claimed with the block, beside its records and files.
+	// claims are claimed with the block, beside its records and files.
 	claims   []string
 	files    []fileLine
 	guidance []note
@@ -53,26 +55,9 @@ type plan struct {
 	guidanceHeading, relatedHeading string
 }
 
-// render writes the block of what was won; won is nil for everything. The text is empty when nothing in it is new.
-func (p *plan) render(won map[string]bool) (text string, given []note) {
-	text, given, _ = p.write(won)
-	return text, given
-}
-
-// items are what must be claimed for the block: its records and files, and the plan's own claims.
-func (p *plan) items() []string {
-	text, given, files := p.write(nil)
-	if text == "" {
-		return nil
-	}
-	items := slices.Clone(p.claims)
-	for _, n := range given {
-		items = append(items, n.id)
-	}
-	return append(items, files...)
-}
-
-func (p *plan) write(won map[string]bool) (text string, given []note, files []string) {
+// write writes the block of what was won; won is nil for everything. It also tells the notes in it, and the items to claim for it: its
+// notes and files, and the plan's own. The text is empty when nothing in it is new.
+func (p *plan) write(won map[string]bool) (text string, given []note, items []string) {
 	for _, claim := range p.claims {
 		if won != nil && !won[claim] {
 			return "", nil, nil
@@ -80,10 +65,11 @@ func (p *plan) write(won map[string]bool) (text string, given []note, files []st
 	}
 	b := block.New(p.tokens, p.project)
 	fresh := false
+	items = slices.Clone(p.claims)
 	b.Section("Likely files", filesShare)
 	for _, f := range p.files {
 		if b.Line(f.text) {
-			files = append(files, f.items...)
+			items = append(items, f.items...)
 			fresh = fresh || won == nil || slices.ContainsFunc(f.items, func(item string) bool { return won[item] })
 		}
 	}
@@ -93,14 +79,20 @@ func (p *plan) write(won map[string]bool) (text string, given []note, files []st
 	given = append(given, addNotes(b, p.related, won)...)
 	b.Section("Facts", 1)
 	for _, n := range given[:min(len(given), factsOf)] {
-		for _, fact := range n.facts {
+		if n.facts == nil {
+			continue
+		}
+		for _, fact := range n.facts() {
 			b.Line(fact)
 		}
 	}
 	if !fresh && len(given) == 0 {
 		return "", nil, nil
 	}
-	return b.String(), given, files
+	for _, n := range given {
+		items = append(items, n.id)
+	}
+	return b.String(), given, items
 }
 
 func addNotes(b *block.Builder, notes []note, won map[string]bool) []note {
@@ -131,7 +123,7 @@ var guidingTypes = []recordv1.ObservationType{
 	recordv1.ObservationType_OBSERVATION_TYPE_PATTERN,
 }
 
-// noteOf makes a record's line, and those of its facts that share a word with the question; all of them when terms is nil.
+// noteOf makes a record's line, and those of its facts that share a word with the question.
 func noteOf(r *recordv1.Record, score float64, now time.Time, terms []string) note {
 	n := note{id: r.GetRecordId(), score: score}
 	text := block.Clean(r.GetTitle())
@@ -143,12 +135,18 @@ func noteOf(r *recordv1.Record, score float64, now time.Time, terms []string) no
 	}
 	n.line = fmt.Sprintf("%s (%s by %s, %s, %s)", text, typeWord(r.GetObservationType()), block.Clean(r.GetActorId()),
 		age(now.Sub(r.GetValidFrom().AsTime()), r.GetValidFrom().AsTime()), r.GetRecordId())
+	n.facts = sync.OnceValue(func() []string { return factLines(r, terms) })
+	return n
+}
+
+func factLines(r *recordv1.Record, terms []string) []string {
+	var lines []string
 	for _, fact := range r.GetFacts() {
-		if len(n.facts) < factsEach && (terms == nil || shares(fact, terms)) {
-			n.facts = append(n.facts, fmt.Sprintf("%s (%s)", block.Clean(fact), r.GetRecordId()))
+		if len(lines) < factsEach && shares(fact, terms) {
+			lines = append(lines, fmt.Sprintf("%s (%s)", block.Clean(fact), r.GetRecordId()))
 		}
 	}
-	return n
+	return lines
 }
 
 // shares tells whether a text has one of the terms.

@@ -27,7 +27,7 @@ const project = "p_app"
 
 // world is a database with the service in front of it.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	url  string
 	pool *postgres.Pool
 	org  string
@@ -35,7 +35,7 @@ type world struct {
 }
 
 // newWorld starts the service on a database of its own.
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, url: testenv.Postgres(t), org: postgres.OrgIDForName("acme")}
 	pool, err := postgres.Open(t.Context(), w.url, postgres.RoleApp, 4)
@@ -116,7 +116,7 @@ func rec(id, title string, files ...string) *recordv1.Record {
 	}
 }
 
-func search(t *testing.T, c client, query string) []string {
+func search(t testing.TB, c client, query string) []string {
 	t.Helper()
 	resp, err := c.Search(t.Context(), &retrievalv1.SearchRequest{ProjectId: project, Query: query, PageSize: 100})
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func hitIDs(resp *retrievalv1.SearchResponse) []string {
 }
 
 // ask is a prompt in a session.
-func ask(t *testing.T, c client, session, prompt string) *retrievalv1.BuildContextResponse {
+func ask(t testing.TB, c client, session, prompt string) *retrievalv1.BuildContextResponse {
 	t.Helper()
 	resp, err := c.BuildContext(t.Context(), &retrievalv1.BuildContextRequest{
 		ProjectId: project, Purpose: retrievalv1.Purpose_PURPOSE_PROMPT, Query: prompt, SessionId: session,

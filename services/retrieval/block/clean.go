@@ -25,7 +25,9 @@ func Clean(s string) string {
 		s = escapes.ReplaceAllString(s, "")
 	}
 	s = strings.Join(strings.FieldsFunc(strings.Map(visible, s), unicode.IsSpace), " ")
-	s = fenceName.ReplaceAllString(s, harmlessName)
+	if strings.Contains(strings.ToLower(s), redact.FenceTag) {
+		s = fenceName.ReplaceAllString(s, harmlessName)
+	}
 	return strings.ReplaceAll(s, "<", "&lt;")
 }
 

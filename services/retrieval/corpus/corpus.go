@@ -35,6 +35,9 @@ type Corpus struct {
 	// names numbers the actors, and the sessions as actor, NUL, session: session ids of two actors are two sessions.
 	names map[string]uint32
 	bytes int
+	// changes counts the versions that were applied; known are the files' habits at one of those counts.
+	changes int64
+	known   *knownHabits
 }
 
 // file is a path and the documents that touched it, tombstones among them.
@@ -124,6 +127,7 @@ func (c *Corpus) file(d *Document) bool {
 		c.byID[c.docs[ordinal].id] = ordinal
 		c.bytes += docBytes + len(d.ID)
 	}
+	c.changes++
 	entry := &c.docs[ordinal]
 	*entry = doc{
 		id: entry.id, seq: d.Seq, validFrom: unixNano(d.ValidFrom), validTo: unixNano(d.ValidTo),

@@ -99,8 +99,7 @@ func (c *Corpus) Files(q FileQuery) []FileHit {
 	for _, path := range q.Working {
 		of(path).working = 1
 	}
-	habits := c.habits(q)
-	ranked := rankFiles(signs, habits, q.Weights)
+	ranked := rankFiles(signs, c.habitsFor(&q), q.Weights)
 	if len(ranked) > q.Limit {
 		ranked = ranked[:q.Limit]
 	}
@@ -139,77 +138,22 @@ func halved(age, halfLife time.Duration) float64 {
 	return math.Exp2(-float64(age) / float64(halfLife))
 }
 
-// habit is what is known of a file without a question.
-type habit struct{ popular, recent float64 }
-
-// habits of all files that shared records touched, as far as the filter lets them be seen.
-func (c *Corpus) habits(q FileQuery) map[string]habit {
-	count, last := c.touches(q.Filter)
-	habits := make(map[string]habit, len(count))
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for number, n := range count {
-		habits[c.files[number].path] = habit{
-			popular: math.Log1p(float64(n)), recent: halved(q.Now.Sub(time.Unix(0, last[number])), touchHalfLife),
-		}
-	}
-	return habits
-}
-
-// touches counts the shared records of each file. Looking back, or without some sessions, they are counted one by one; else the
-// counts are at hand.
-func (c *Corpus) touches(f Filter) (count map[uint32]int, last map[uint32]int64) {
-	pass, visible := c.passer(f), c.visible(f)
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	count, last = make(map[uint32]int, len(c.files)), make(map[uint32]int64, len(c.files))
-	if f.AsOf.IsZero() {
-		for number := range c.files {
-			if file := &c.files[number]; file.shared > 0 {
-				count[uint32(number)], last[uint32(number)] = file.shared, file.last //nolint:gosec // fewer than 2³² files
-			}
-		}
-		return count, last
-	}
-	for i := range c.docs {
-		d := &c.docs[i]
-		if d.is(flagPrivate) || !visible(d) || !pass(d) {
-			continue
-		}
-		for _, number := range d.files {
-			count[number]++
-			last[number] = max(last[number], d.validFrom)
-		}
-	}
-	return count, last
-}
-
-func rankFiles(signs map[string]*fileSigns, habits map[string]habit, w FileWeights) []FileHit {
+func rankFiles(signs map[string]*fileSigns, habits *habits, w FileWeights) []FileHit {
 	var top fileSigns
 	for _, s := range signs {
 		top.related, top.path = max(top.related, s.related), max(top.path, s.path)
 	}
-	var common habit
-	for _, h := range habits {
-		common.popular, common.recent = max(common.popular, h.popular), max(common.recent, h.recent)
-	}
-	ranked := make([]FileHit, 0, len(habits))
-	add := func(path string, s *fileSigns, h habit) {
-		score := w.Popular*share(h.popular, common.popular) + w.Recent*share(h.recent, common.recent)
-		hit := FileHit{Path: path}
-		if s != nil {
-			score += w.Related*share(s.related, top.related) + w.Path*share(s.path, top.path) + w.Named*s.named + w.Working*s.working
-			hit.Related, hit.Named, hit.Matched, hit.Evidence = s.hits, s.named > 0, true, s.evidence
-		}
-		hit.Score = score
-		ranked = append(ranked, hit)
-	}
+	ranked := make([]FileHit, 0, len(signs)+len(habits.best))
 	for path, s := range signs {
-		add(path, s, habits[path])
+		score := habits.score(path, w) +
+			w.Related*share(s.related, top.related) + w.Path*share(s.path, top.path) + w.Named*s.named + w.Working*s.working
+		ranked = append(ranked, FileHit{
+			Path: path, Score: score, Related: s.hits, Named: s.named > 0, Matched: true, Evidence: s.evidence,
+		})
 	}
-	for path, h := range habits {
+	for _, path := range habits.best {
 		if signs[path] == nil {
-			add(path, nil, h)
+			ranked = append(ranked, FileHit{Path: path, Score: habits.score(path, w)})
 		}
 	}
 	slices.SortFunc(ranked, func(a, b FileHit) int {
