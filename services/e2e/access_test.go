@@ -91,9 +91,9 @@ func TestAccessDocument(t *testing.T) {
 	file := filepath.Join(repositoryRoot(t), "docs", "access.md")
 	want := accessDocument()
 	if *update {
-		require.NoError(t, os.WriteFile(file, want, 0o644)) //nolint:gosec // a document
+		require.NoError(t, os.WriteFile(file, want, 0o644))
 	}
-	got, err := os.ReadFile(file) //nolint:gosec // a document
+	got, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got), "run `go test ./e2e -run TestAccessDocument -update` in services/")
 }

@@ -48,10 +48,10 @@ func programsDir(t *testing.T) string {
 // runs as one.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "kiroku-e2e-")
+	dir, err := os.MkdirTemp("/tmp", "kiroku-e2e-") //nolint:usetesting // t.TempDir is long and closed
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	require.NoError(t, os.Chmod(dir, 0o711)) //nolint:gosec // see above
+	require.NoError(t, os.Chmod(dir, 0o711))
 	return dir
 }
 

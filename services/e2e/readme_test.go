@@ -116,7 +116,7 @@ func (c readmeCall) run(t *testing.T, env []string, addresses *strings.Replacer)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-ec", addresses.Replace(c.command)) //nolint:gosec // our own README
+	cmd := exec.CommandContext(ctx, "sh", "-ec", addresses.Replace(c.command))
 	cmd.Env = env
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

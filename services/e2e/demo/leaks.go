@@ -102,7 +102,7 @@ func (s *stage) searchFiles(ctx context.Context, dir string) (files int, control
 		if !entry.Type().IsRegular() {
 			return nil
 		}
-		content, err := os.ReadFile(path) //nolint:gosec // in our own directory
+		content, err := os.ReadFile(path)
 		if os.IsNotExist(err) {
 			return nil
 		}

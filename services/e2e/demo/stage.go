@@ -42,7 +42,7 @@ func newStage(o options, p *progress) (*stage, error) {
 	if s.sessions, err = loadSessions(time.Now().Add(-20 * time.Hour)); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	//nolint:gosec // as root, Postgres runs as a user that has to pass through
+	// As root, Postgres runs as a user that has to pass through.
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

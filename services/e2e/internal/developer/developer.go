@@ -93,7 +93,7 @@ func checkout(root, remote string) error {
 // Fire runs the hook once, as an agent does, and returns what it printed. A recorded hook happened at the given time; zero is
 // now. A hook that exits with another status than 0 or writes to standard error is an error: it must never do either.
 func (m *Machine) Fire(ctx context.Context, agent string, payload []byte, at time.Time) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, m.hook, agent) //nolint:gosec // the binary under test
+	cmd := exec.CommandContext(ctx, m.hook, agent)
 	cmd.Dir, cmd.Env = m.Root, m.env
 	if !at.IsZero() {
 		cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "KIROKU_AT="+at.Format(time.RFC3339))
@@ -152,7 +152,7 @@ func (m *Machine) Project(ctx context.Context) (string, error) {
 }
 
 func (m *Machine) ask(ctx context.Context, into any, args ...string) error {
-	cmd := exec.CommandContext(ctx, m.kiroku, args...) //nolint:gosec // the binary under test
+	cmd := exec.CommandContext(ctx, m.kiroku, args...)
 	cmd.Dir, cmd.Env = m.Root, m.env
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint

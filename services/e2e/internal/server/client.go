@@ -36,7 +36,7 @@ func Dial(addr string, token Bearer) (*grpc.ClientConn, error) {
 
 // ReadToken reads a token from its file.
 func ReadToken(file string) (Bearer, error) {
-	content, err := os.ReadFile(file) //nolint:gosec // the caller names the file
+	content, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("token: %w", err)
 	}

@@ -33,7 +33,7 @@ type Process struct {
 // it through its owner only.
 func Start(name, program string, args, env []string) (*Process, error) {
 	p := &Process{Name: name, log: &tail{}, ended: make(chan struct{})}
-	p.cmd = exec.Command(program, args...) //nolint:gosec,noctx // the binary under test, ended by Stop
+	p.cmd = exec.Command(program, args...)
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = env, p.log, p.log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// A grandchild that keeps the log open must not keep Wait from returning.

@@ -55,7 +55,7 @@ func StartStandalone(ctx context.Context, o StandaloneOptions) (*Standalone, err
 // LaunchStandalone starts a server and does not wait.
 func LaunchStandalone(o StandaloneOptions) (*Process, error) {
 	vars := map[string]string{
-		"KIROKU_DATA_DIR": o.DataDir, "KIROKU_RUNTIME_DIR": o.RuntimeDir, "KIROKU_METRICS": "off",
+		"KIROKU_DATA_DIR": o.DataDir, "KIROKU_SOCKET_DIR": o.RuntimeDir, "KIROKU_METRICS": "off",
 		"KIROKU_INGEST_LISTEN": "127.0.0.1:0", "KIROKU_BUFFER_LISTEN": "127.0.0.1:0",
 		"KIROKU_EXTRACTION_LISTEN": "127.0.0.1:0", "KIROKU_RETRIEVAL_LISTEN": "127.0.0.1:0",
 	}
@@ -67,7 +67,7 @@ func LaunchStandalone(o StandaloneOptions) (*Process, error) {
 
 // read takes the addresses from the file that the server writes when it serves.
 func (s *Standalone) read(file string) error {
-	content, err := os.ReadFile(file) //nolint:gosec // in our own data directory
+	content, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
