@@ -206,7 +206,7 @@ func TestRelayThatCannotLiveIsStartedOnce(t *testing.T) {
 	count := filepath.Join(filepath.Dir(h.paths.Runtime), "count")
 	program := filepath.Join(filepath.Dir(h.paths.Runtime), "kiroku")
 	script := "#!/bin/sh\necho \"$1 $KIROKU_RELAY_LOCK_FD $KIROKU_IN_HOOK\" >>" + count + "\nexit 1\n"
-	require.NoError(t, os.WriteFile(program, []byte(script), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(program, []byte(script), 0o700))
 	h.env = append(h.env, rundir.EnvRelayBin+"="+program)
 	require.Empty(t, h.run([]byte(promptEvent), "kiro-cli"))
 	require.Len(t, h.spooled(), 1)

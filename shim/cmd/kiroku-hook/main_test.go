@@ -94,7 +94,7 @@ type host struct {
 
 func newHost(t *testing.T) *host {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kh")
+	dir, err := os.MkdirTemp("", "kh") //nolint:usetesting // t.TempDir is too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	paths := rundir.Paths{Runtime: filepath.Join(dir, "run"), State: filepath.Join(dir, "state")}

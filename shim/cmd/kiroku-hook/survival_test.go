@@ -23,7 +23,13 @@ func TestOddCommandLines(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)
 	for _, args := range [][]string{
-		nil, {"--help"}, {"-h"}, {"-bogus", "--x=1"}, {"unknown-agent", "unknownEvent"}, {"", ""}, {"\xff\xfe"},
+		nil,
+		{"--help"},
+		{"-h"},
+		{"-bogus", "--x=1"},
+		{"unknown-agent", "unknownEvent"},
+		{"", ""},
+		{"\xff\xfe"},
 		{"kiro-ide", strings.Repeat("e", 100_000)},
 	} {
 		require.Empty(t, h.run([]byte(toolEvent), args...), "%q", args)

@@ -6,11 +6,11 @@ import "io"
 type Status byte
 
 const (
-	// Accepted: the event is in the journal (or deliberately ignored); nothing is left to do.
+	// Accepted means that the event is in the journal (or deliberately ignored); nothing is left to do.
 	Accepted Status = iota + 1
-	// Rejected: the relay can never take this frame; keeping it would not help.
+	// Rejected means that the relay can never take this frame; keeping it would not help.
 	Rejected
-	// Unavailable: the relay could not keep the event now; the hook spools it.
+	// Unavailable means that the relay could not keep the event now; the hook spools it.
 	Unavailable
 )
 

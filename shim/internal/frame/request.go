@@ -8,6 +8,7 @@ package frame
 
 import (
 	"io"
+	"math"
 	"strconv"
 	"time"
 )
@@ -16,14 +17,14 @@ import (
 type Flags uint32
 
 const (
-	// Truncated: the payload is the head and the tail of a larger one; OriginalSize tells how
+	// Truncated says that the payload is the head and the tail of a larger one; OriginalSize tells how
 	// large and Digest holds the SHA-256 of all bytes that were read.
 	Truncated Flags = 1 << iota
-	// Incomplete: input ended, or time ran out, before one whole JSON value was there.
+	// Incomplete says that input ended, or time ran out, before one whole JSON value was there.
 	Incomplete
-	// Scrubbed: payload, arguments and environment went through the scrubber (spooled frames).
+	// Scrubbed says that payload, arguments and environment went through the scrubber (spooled frames).
 	Scrubbed
-	// Waiting: the hook waits for text to print, as on prompts and session starts.
+	// Waiting says that the hook waits for text to print, as on prompts and session starts.
 	Waiting
 )
 
@@ -131,22 +132,22 @@ func appendMeta(b []byte, r *Request) []byte {
 		b = appendField(b, tagEnvValue, v.Value)
 	}
 	b = appendField(b, tagDir, r.Dir)
-	b = appendNumber(b, tagPID, uint64(r.PID))
-	b = appendNumber(b, tagPPID, uint64(r.PPID))
+	b = appendSigned(b, tagPID, int64(r.PID))
+	b = appendSigned(b, tagPPID, int64(r.PPID))
 	for _, p := range r.Ancestors {
-		b = appendNumber(b, tagAncestorPID, uint64(p.PID))
+		b = appendSigned(b, tagAncestorPID, int64(p.PID))
 		b = appendNumber(b, tagAncestorStart, p.Start)
 		b = appendField(b, tagAncestorName, p.Name)
 	}
 	if !r.Time.IsZero() { // a zero time has no number of nanoseconds
-		b = appendNumber(b, tagTime, uint64(r.Time.UnixNano()))
+		b = appendSigned(b, tagTime, r.Time.UnixNano())
 	}
 	b = appendField(b, tagEvent, r.Event)
-	b = appendNumber(b, tagBudget, uint64(r.Budget))
+	b = appendSigned(b, tagBudget, int64(r.Budget))
 	b = appendField(b, tagVersion, r.Version)
 	b = appendNumber(b, tagFlags, uint64(r.Flags))
-	b = appendNumber(b, tagOriginalSize, uint64(r.OriginalSize))
-	return appendField(b, tagDigest, string(r.Digest))
+	b = appendSigned(b, tagOriginalSize, r.OriginalSize)
+	return appendField(b, tagDigest, r.Digest)
 }
 
 // Decode reads one whole request from b, for instance a spooled file. The payload aliases b.
@@ -258,24 +259,24 @@ func (r *Request) setNumber(tag byte, value []byte) error {
 	}
 	switch tag {
 	case tagPID:
-		r.PID = int(n)
+		r.PID = int(signed(n))
 	case tagPPID:
-		r.PPID = int(n)
+		r.PPID = int(signed(n))
 	case tagAncestorPID:
-		r.Ancestors = append(r.Ancestors, Process{PID: int(n)})
+		r.Ancestors = append(r.Ancestors, Process{PID: int(signed(n))})
 	case tagAncestorStart:
 		if len(r.Ancestors) == 0 {
 			return ErrMalformed
 		}
 		r.Ancestors[len(r.Ancestors)-1].Start = n
 	case tagTime:
-		r.Time = time.Unix(0, int64(n))
+		r.Time = time.Unix(0, signed(n))
 	case tagBudget:
-		r.Budget = time.Duration(n)
+		r.Budget = time.Duration(signed(n))
 	case tagFlags:
-		r.Flags = Flags(n)
+		r.Flags = Flags(n & math.MaxUint32)
 	case tagOriginalSize:
-		r.OriginalSize = int64(n)
+		r.OriginalSize = signed(n)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func appendHeader(dst []byte, kind byte, meta, payload int) []byte {
 }
 
 func appendUint32(dst []byte, n int) []byte {
-	return append(dst, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	return append(dst, byte(n>>24&0xff), byte(n>>16&0xff), byte(n>>8&0xff), byte(n&0xff))
 }
 
 func uint32At(b []byte) uint32 {
@@ -55,7 +55,7 @@ func uint32At(b []byte) uint32 {
 }
 
 // parseHeader reads the fixed part and checks it against the limits of its kind.
-func parseHeader(b []byte, kind byte, maxPayload int) (header, error) {
+func parseHeader(b []byte, kind byte, maxPayload uint32) (header, error) {
 	if len(b) < headerSize {
 		return header{}, ErrShort
 	}
@@ -66,7 +66,7 @@ func parseHeader(b []byte, kind byte, maxPayload int) (header, error) {
 		return header{}, ErrVersion
 	}
 	meta, payload := uint32At(b[4:]), uint32At(b[8:])
-	if meta > MaxMeta || uint64(payload) > uint64(maxPayload) {
+	if meta > MaxMeta || payload > maxPayload {
 		return header{}, ErrTooLarge
 	}
 	return header{kind: kind, meta: int(meta), payload: int(payload)}, nil
@@ -74,7 +74,7 @@ func parseHeader(b []byte, kind byte, maxPayload int) (header, error) {
 
 // appendField adds one tagged field. A reader skips tags that it does not know, so a newer
 // hook can talk to an older relay.
-func appendField(dst []byte, tag byte, value string) []byte {
+func appendField[T string | []byte](dst []byte, tag byte, value T) []byte {
 	dst = append(dst, tag)
 	dst = appendUvarint(dst, uint64(len(value)))
 	return append(dst, value...)
@@ -82,9 +82,17 @@ func appendField(dst []byte, tag byte, value string) []byte {
 
 func appendNumber(dst []byte, tag byte, n uint64) []byte {
 	var buf [10]byte
-	number := appendUvarint(buf[:0], n)
-	dst = append(dst, tag, byte(len(number)))
-	return append(dst, number...)
+	return appendField(dst, tag, appendUvarint(buf[:0], n))
+}
+
+// appendSigned adds a number that may be negative as the bits of its two's complement.
+func appendSigned(dst []byte, tag byte, n int64) []byte {
+	return appendNumber(dst, tag, uint64(n)) //nolint:gosec // the bits are meant, see signed
+}
+
+// signed is the number that appendSigned added.
+func signed(n uint64) int64 {
+	return int64(n) //nolint:gosec // the bits are meant, see appendSigned
 }
 
 // appendUvarint is written out here because encoding/binary links reflection into the hook.
@@ -115,12 +123,14 @@ func uvarint(b []byte) (uint64, int) {
 func nextField(b []byte) (tag byte, value, rest []byte, err error) {
 	tag = b[0]
 	size, n := uvarint(b[1:])
-	if n == 0 || size > uint64(len(b)-1-n) {
+	if n == 0 {
 		return 0, nil, nil, ErrMalformed
 	}
-	start := 1 + n
-	end := start + int(size)
-	return tag, b[start:end], b[end:], nil
+	b = b[1+n:]
+	if size > uint64(len(b)) {
+		return 0, nil, nil, ErrMalformed
+	}
+	return tag, b[:size], b[size:], nil
 }
 
 // number decodes a numeric field that fills its value exactly.

@@ -52,11 +52,11 @@ func (c *courier) run() (frame.Answer, bool) {
 			return answer, answer.Status == frame.Accepted || answer.Status == frame.Rejected
 		case c.stop() || errors.Is(err, errTimeout) || time.Now().After(c.deadline):
 			return frame.Answer{}, false
-		case err == unix.ENOENT || err == unix.ECONNREFUSED: //nolint:errorlint // a bare errno
+		case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED):
 			if !c.starter.start() {
 				return frame.Answer{}, false
 			}
-		case err == unix.EAGAIN: //nolint:errorlint // the relay's queue is full
+		case errors.Is(err, unix.EAGAIN): // the relay's queue is full
 		default:
 			broken++
 		}
@@ -99,11 +99,11 @@ func (c *courier) write(fd int, data []byte) error {
 		switch {
 		case err == nil:
 			data = data[n:]
-		case err == unix.EAGAIN: //nolint:errorlint // a bare errno
+		case err == unix.EAGAIN:
 			if err := pollFD(fd, unix.POLLOUT, time.Until(c.deadline), c.stop); err != nil {
 				return err
 			}
-		case err != unix.EINTR: //nolint:errorlint // a bare errno
+		case err != unix.EINTR:
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (c *courier) readAnswer(fd int) (frame.Answer, error) {
 		}
 		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
 		switch {
-		case err == unix.EAGAIN || err == unix.EINTR: //nolint:errorlint // a bare errno
+		case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
 			return frame.Answer{}, err

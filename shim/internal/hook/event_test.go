@@ -42,8 +42,11 @@ func TestFactsAreAnAllowList(t *testing.T) {
 		"KIROKU_PROJECT=shop", "KIROKU_TOKEN=t", "KIROKU_POSTGRES_URL=u", "NOT_KIROKU_X=1",
 	})
 	require.Equal(t, []frame.Var{
-		{Name: "HOME", Value: "/home/ana"}, {Name: "USER_PROMPT", Value: long},
-		{Name: "CURSOR_VERSION", Value: long[:maxValue]}, {Name: "CLAUDECODE"}, {Name: "KIROKU_PROJECT", Value: "shop"},
+		{Name: "HOME", Value: "/home/ana"},
+		{Name: "USER_PROMPT", Value: long},
+		{Name: "CURSOR_VERSION", Value: long[:maxValue]},
+		{Name: "CLAUDECODE"},
+		{Name: "KIROKU_PROJECT", Value: "shop"},
 	}, got)
 }
 

@@ -45,12 +45,12 @@ func pollFD(fd int, events int16, wait time.Duration, stop func() bool) error {
 		if left <= 0 {
 			left = 0
 		}
-		fds := [1]unix.PollFd{{Fd: int32(fd), Events: events}}
+		fds := [1]unix.PollFd{{Fd: int32(fd), Events: events}} //nolint:gosec // a descriptor is a small number
 		n, err := unix.Poll(fds[:], int((left+time.Millisecond-1)/time.Millisecond))
 		switch {
 		case n > 0:
 			return nil
-		case err != nil && err != unix.EINTR && err != unix.EAGAIN: //nolint:errorlint // a bare errno
+		case err != nil && err != unix.EINTR && err != unix.EAGAIN:
 			return err
 		case stop() || time.Now().After(end):
 			return errTimeout
@@ -63,7 +63,7 @@ type stdinSource struct{ stop func() bool }
 // openStdin refuses a terminal, a null device and a closed descriptor: no agent is behind them.
 func openStdin(stop func() bool) (source, bool) {
 	var st unix.Stat_t
-	if err := unix.Fstat(0, &st); err != nil || uint32(st.Mode)&unix.S_IFMT == unix.S_IFCHR {
+	if err := unix.Fstat(0, &st); err != nil || uint32(st.Mode)&unix.S_IFMT == unix.S_IFCHR { //nolint:unconvert // 16 bits on macOS
 		return nil, false
 	}
 	return stdinSource{stop: stop}, true
@@ -77,7 +77,7 @@ func (s stdinSource) read(p []byte, wait time.Duration) (int, error) {
 		}
 		n, err := unix.Read(0, p)
 		// Another process may have taken the bytes, and stdin may be set not to block.
-		if err == unix.EINTR || err == unix.EAGAIN { //nolint:errorlint // a bare errno
+		if err == unix.EINTR || err == unix.EAGAIN {
 			if s.stop() || time.Now().After(end) {
 				return 0, errTimeout
 			}
@@ -102,7 +102,7 @@ func printAnswer(text []byte) {
 			return
 		}
 		n, err := unix.Write(1, text[:min(len(text), page)])
-		if err == unix.EINTR { //nolint:errorlint // a bare errno
+		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {

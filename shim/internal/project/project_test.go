@@ -65,15 +65,15 @@ func resolve(t *testing.T, dir string) project.Project {
 func TestRemoteIsTheSameHoweverItIsReached(t *testing.T) {
 	t.Parallel()
 	base := tempDir(t)
-	want := resolve(t, repository(t, filepath.Join(base, "first"), "https://github.com/Acme/Shop.git"))
-	require.Equal(t, project.FromRemote, want.Source)
-	require.Equal(t, "remote:github.com/acme/shop", want.Identity)
-	require.Equal(t, "Acme/Shop", want.Name)
-	require.Equal(t, filepath.Join(base, "first"), want.Root)
+	first := resolve(t, repository(t, filepath.Join(base, "first"), "https://github.com/Acme/Shop.git"))
+	require.Equal(t, project.FromRemote, first.Source)
+	require.Equal(t, "remote:github.com/acme/shop", first.Identity)
+	require.Equal(t, "Acme/Shop", first.Name)
+	require.Equal(t, filepath.Join(base, "first"), first.Root)
 
 	deep := mkdir(t, repository(t, filepath.Join(base, "second"), "git@GitHub.com:acme/shop"), "a", "b")
 	got := resolve(t, deep)
-	require.Equal(t, want.ID, got.ID)
+	require.Equal(t, first.ID, got.ID)
 	require.Equal(t, filepath.Join(base, "second"), got.Root)
 }
 
@@ -166,19 +166,19 @@ func TestOverrideNamesTheProject(t *testing.T) {
 	other := mkdir(t, base, "two")
 	write(t, other, ".kiroku.toml", "project = \"shop\"\n[subprojects]\npaths = [\"web\"]\n")
 
-	want := resolve(t, main)
-	require.Equal(t, project.FromOverride, want.Source)
-	require.Equal(t, "Shop", want.Name)
-	require.Equal(t, main, want.Root)
-	require.Equal(t, want.ID, resolve(t, mkdir(t, main, "docs")).ID)
-	require.Equal(t, want.ID, resolve(t, mkdir(t, other, "x")).ID)
+	shop := resolve(t, main)
+	require.Equal(t, project.FromOverride, shop.Source)
+	require.Equal(t, "Shop", shop.Name)
+	require.Equal(t, main, shop.Root)
+	require.Equal(t, shop.ID, resolve(t, mkdir(t, main, "docs")).ID)
+	require.Equal(t, shop.ID, resolve(t, mkdir(t, other, "x")).ID)
 
 	api := resolve(t, mkdir(t, main, "services", "api", "cmd"))
 	require.Equal(t, "Shop/services/api", api.Name)
 	require.Equal(t, filepath.Join(main, "services", "api"), api.Root)
 	require.Equal(t, main, api.Repository)
 	require.Equal(t, "Shop/services/api/v2", resolve(t, mkdir(t, main, "services", "api", "v2")).Name)
-	require.Equal(t, want.ID, resolve(t, mkdir(t, main, "services", "apis")).ID)
+	require.Equal(t, shop.ID, resolve(t, mkdir(t, main, "services", "apis")).ID)
 	require.Equal(t, resolve(t, mkdir(t, main, "web")).ID, resolve(t, mkdir(t, other, "web")).ID)
 }
 

@@ -104,7 +104,7 @@ func readSmall(file string, limit int64) []byte {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	f, err := os.Open(file)
+	f, err := os.Open(file) //nolint:gosec // a file of a repository, read with the user's own rights
 	if err != nil {
 		return nil
 	}

@@ -51,7 +51,7 @@ func openLock(path string) (*os.File, error) {
 		}
 		return inheritedLock(value, path)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // in the checked runtime directory
 	if err != nil {
 		return nil, fmt.Errorf("relay lock: %w", err)
 	}

@@ -33,7 +33,7 @@ const patience = 10 * time.Second
 // privatePaths keeps the socket path short, which a test's own directory may not be.
 func privatePaths(t *testing.T) rundir.Paths {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "krs")
+	dir, err := os.MkdirTemp("", "krs") //nolint:usetesting // t.TempDir is too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return rundir.Paths{Runtime: filepath.Join(dir, "run"), State: filepath.Join(dir, "state")}
@@ -96,11 +96,17 @@ func send(t *testing.T, conn net.Conn, r frame.Request) {
 	require.NoError(t, err)
 }
 
+// ask sends a request and reads its answer; it may be called on any goroutine.
+func ask(conn net.Conn, r frame.Request) (frame.Answer, error) {
+	if _, err := conn.Write(frame.Append(nil, &r)); err != nil {
+		return frame.Answer{}, err
+	}
+	return frame.ReadAnswer(conn)
+}
+
 func exchange(t *testing.T, paths rundir.Paths, r frame.Request) frame.Answer {
 	t.Helper()
-	conn := dial(t, paths)
-	send(t, conn, r)
-	answer, err := frame.ReadAnswer(conn)
+	answer, err := ask(dial(t, paths), r)
 	require.NoError(t, err)
 	return answer
 }
@@ -135,12 +141,22 @@ func TestLargePayloadsAtOnce(t *testing.T) {
 	r := start(t, func(_ context.Context, r frame.Request) frame.Answer {
 		return frame.Answer{Status: frame.Accepted, Stdout: []byte{byte(len(r.Payload) >> 20)}}
 	}, relayserver.Options{})
-	answers := make(chan frame.Answer, 3)
-	for range cap(answers) {
-		go func() { answers <- exchange(t, r.paths, frame.Request{Payload: make([]byte, 6<<20)}) }()
+	type result struct {
+		answer frame.Answer
+		err    error
 	}
-	for range cap(answers) {
-		require.Equal(t, []byte{6}, await(t, answers).Stdout)
+	results := make(chan result, 3)
+	for range cap(results) {
+		conn := dial(t, r.paths)
+		go func() {
+			answer, err := ask(conn, frame.Request{Payload: make([]byte, 6<<20)})
+			results <- result{answer, err}
+		}()
+	}
+	for range cap(results) {
+		got := await(t, results)
+		require.NoError(t, got.err)
+		require.Equal(t, []byte{6}, got.answer.Stdout)
 	}
 }
 

@@ -46,7 +46,7 @@ func Check(dir string) error {
 	if err := syscall.Lstat(dir, &st); err != nil {
 		return &os.PathError{Op: "lstat", Path: dir, Err: err}
 	}
-	if uint32(st.Mode)&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != os.Getuid() {
+	if uint32(st.Mode)&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != os.Getuid() { //nolint:unconvert // 16 bits on macOS
 		return &os.PathError{Op: "check", Path: dir, Err: ErrUnsafe}
 	}
 	if st.Mode&0o077 == 0 {
@@ -62,5 +62,5 @@ func Check(dir string) error {
 func ownedDir(dir string, uid int) bool {
 	var st syscall.Stat_t
 	return syscall.Stat(dir, &st) == nil &&
-		uint32(st.Mode)&syscall.S_IFMT == syscall.S_IFDIR && int(st.Uid) == uid
+		uint32(st.Mode)&syscall.S_IFMT == syscall.S_IFDIR && int(st.Uid) == uid //nolint:unconvert // 16 bits on macOS
 }

@@ -75,7 +75,7 @@ func TestEnsure(t *testing.T) {
 
 	open := filepath.Join(base, "open")
 	require.NoError(t, os.Mkdir(open, 0o700))
-	require.NoError(t, os.Chmod(open, 0o755)) //nolint:gosec // the test is about a directory that is too open
+	require.NoError(t, os.Chmod(open, 0o755))
 	require.NoError(t, Ensure(open))
 	info, err = os.Stat(open)
 	require.NoError(t, err)
