@@ -15,8 +15,8 @@ import (
 	"github.com/kiroku-dev/kiroku/services/internal/testenv"
 )
 
-// BenchmarkBuildContext asks for the context of prompts through gRPC, one after the other, each in a session of its own. It also tells how long the first,
-// cold answer took and how long the index.
+// BenchmarkBuildContext asks for the context of prompts through gRPC, one after the other, each in a session of its own. It
+// also tells how long the first, cold answer took and how long the index.
 func BenchmarkBuildContext(b *testing.B) {
 	for _, records := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint(records), func(b *testing.B) {

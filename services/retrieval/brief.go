@@ -20,10 +20,12 @@ const (
 
 // brief gives a session that starts the project's decisions and preferences, and what was worked on lately. It reads Postgres
 // alone, so it is there at once; that the prompt may come soon is a reason to begin building the index.
-func (s *server) brief(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest, resp *retrievalv1.BuildContextResponse) (lanes, error) {
+func (s *server) brief(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest,
+	resp *retrievalv1.BuildContextResponse,
+) (lanes, error) {
 	var states lanes
 	states.set(stateOK)
-	s.cache.Warm(corpus.Key{Org: store.OrgID(), Project: req.GetProjectId()})
+	s.cache.Warm(corpus.Key{Org: store.OrgID(), Project: req.GetProjectId()}) //nolint:contextcheck // the building outlives the call
 	start := time.Now()
 	now, asOf := s.now(), time.Time{}
 	if req.GetAsOf() != nil {

@@ -77,7 +77,9 @@ type draft struct {
 }
 
 // promptContext finds what belongs before a prompt.
-func (s *server) promptContext(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest, resp *retrievalv1.BuildContextResponse) (lanes, error) {
+func (s *server) promptContext(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest,
+	resp *retrievalv1.BuildContextResponse,
+) (lanes, error) {
 	var states lanes
 	states.set(stateOK)
 	d := &draft{req: req, now: s.now(), query: newQuery(head(req.GetQuery())), dropped: make(map[string]string)}
@@ -121,7 +123,8 @@ func hidesOwn(req *retrievalv1.BuildContextRequest) bool {
 	return req.GetCompactions() <= 0 || req.GetAsOf() != nil
 }
 
-// look sets what the context may see. Looking back, only sessions that were over count: what an open one had taught by then cannot be told from what it taught later.
+// look sets what the context may see. Looking back, only sessions that were over count: what an open one had taught by then cannot
+// be told from what it taught later.
 func (d *draft) look(ctx context.Context, store *recordstore.Store) error {
 	d.filter = corpus.Filter{Actor: store.Actor()}
 	if d.req.GetSessionId() != "" && hidesOwn(d.req) {
@@ -182,7 +185,9 @@ func withWorking(named map[string]float64, working []string) map[string]float64 
 }
 
 // give claims what the session was not given before, renders the rest and logs it.
-func (s *server) give(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest, resp *retrievalv1.BuildContextResponse, plan plan) error {
+func (s *server) give(ctx context.Context, store *recordstore.Store, req *retrievalv1.BuildContextRequest,
+	resp *retrievalv1.BuildContextResponse, plan plan,
+) error {
 	text, given, items := plan.write(nil)
 	if text == "" {
 		return nil
@@ -192,8 +197,8 @@ func (s *server) give(ctx context.Context, store *recordstore.Store, req *retrie
 	}
 	now := s.now()
 	in := recordstore.Injection{
-		InjectionID: event.NewID(now), ProjectID: req.GetProjectId(), EventID: req.GetEventId(), Purpose: int16(req.GetPurpose()), //nolint:gosec // a small enum
-		Key: suppression(req), At: now,
+		InjectionID: event.NewID(now), ProjectID: req.GetProjectId(), EventID: req.GetEventId(), Key: suppression(req), At: now,
+		Purpose: int16(req.GetPurpose()), //nolint:gosec // a small enum
 	}
 	fill(&in, text, given)
 	ok, err := store.Give(ctx, in, items, func(won map[string]bool) (recordstore.Injection, bool) {

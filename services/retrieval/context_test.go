@@ -39,7 +39,7 @@ func TestContextHoldsWhatThePromptNeeds(t *testing.T) {
 	require.True(t, strings.HasPrefix(text, "<"+redact.FenceTag+` source="team memory"`))
 	require.True(t, strings.HasSuffix(text, "</"+redact.FenceTag+">\n"))
 	files, guidance, work := strings.Index(text, "Likely files:\n- auth/"), strings.Index(text, "Decisions and conventions:\n"), strings.Index(text, "Related work:\n")
-	require.Greater(t, files, 0)
+	require.Positive(t, files)
 	require.Greater(t, guidance, files)
 	require.Greater(t, work, guidance)
 	require.Contains(t, text, "Never log tokens, not even at debug level (preference by bob, 2 hours ago, mr_RULE)")

@@ -11,7 +11,7 @@ import (
 
 const (
 	// coldWait is how long a call waits for a project's index that is not in memory: small projects are whole by then.
-	coldWait = 120 * time.Millisecond
+	coldWait = 80 * time.Millisecond
 	// coldReserve is what the wait leaves of the caller's deadline.
 	coldReserve = 60 * time.Millisecond
 	// coldRecords is how many of the newest records are read when there is no index at all in time.

@@ -34,8 +34,9 @@ func newQuery(text string) query {
 	return q
 }
 
-// talkTerms are the terms of words with which people speak to an agent rather than about their work: assent, thanks, a nudge, a choice from a list that only
-// the session knows. A prompt of nothing else asks for nothing that a memory could know; among others they say little.
+// talkTerms are the terms of words with which people speak to an agent rather than about their work: assent, thanks, a nudge,
+// a choice from a list that only the session knows. A prompt of nothing else asks for nothing that a memory could know; among
+// others they say little.
 var talkTerms = sync.OnceValue(func() map[string]struct{} {
 	set := make(map[string]struct{})
 	for word := range strings.FieldsSeq(talkWords) {

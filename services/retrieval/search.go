@@ -76,7 +76,9 @@ func hashID(id string) uint64 {
 	return h.Sum64()
 }
 
-func (s *server) search(ctx context.Context, store *recordstore.Store, req *retrievalv1.SearchRequest, size int, boundTo []string) (*retrievalv1.SearchResponse, error) {
+func (s *server) search(ctx context.Context, store *recordstore.Store, req *retrievalv1.SearchRequest, size int,
+	boundTo []string,
+) (*retrievalv1.SearchResponse, error) {
 	var cursor searchCursor
 	if _, err := page.Cursor(req.GetPageToken(), &cursor, boundTo...); err != nil {
 		return nil, err
@@ -141,7 +143,9 @@ func ids(candidates []candidate) []string {
 }
 
 // list answers a query without words: the newest records.
-func (s *server) list(ctx context.Context, store *recordstore.Store, req *retrievalv1.SearchRequest, size int, boundTo []string) (*retrievalv1.SearchResponse, error) {
+func (s *server) list(ctx context.Context, store *recordstore.Store, req *retrievalv1.SearchRequest, size int,
+	boundTo []string,
+) (*retrievalv1.SearchResponse, error) {
 	var cursor recordstore.ListCursor
 	after := &cursor
 	if ok, err := page.Cursor(req.GetPageToken(), after, boundTo...); err != nil {

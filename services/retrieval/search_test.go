@@ -145,7 +145,9 @@ func TestBadRequestsAreRefusedByField(t *testing.T) {
 	_, err = c.Search(t.Context(), &retrievalv1.SearchRequest{ProjectId: project, Query: "other", PageToken: first.GetNextPageToken()})
 	require.Equal(t, errorv1.ErrorReason_ERROR_REASON_BAD_PAGE_TOKEN, rpcerr.Reason(err))
 	for _, req := range []*retrievalv1.BuildContextRequest{
-		{Purpose: retrievalv1.Purpose_PURPOSE_PROMPT}, {ProjectId: project}, {ProjectId: project, Purpose: 77},
+		{Purpose: retrievalv1.Purpose_PURPOSE_PROMPT},
+		{ProjectId: project},
+		{ProjectId: project, Purpose: 77},
 		{ProjectId: project, Purpose: retrievalv1.Purpose_PURPOSE_PROMPT, EventId: "no ulid"},
 	} {
 		_, err := c.BuildContext(t.Context(), req)

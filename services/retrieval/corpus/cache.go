@@ -101,7 +101,7 @@ func (c *Cache) Close() {
 // Get returns the project's corpus, building it in the background when it is not there. It waits until the context ends for it to be
 // whole, and then returns it as far as it is: see Corpus.Whole. It fails when there is nothing to search in yet.
 func (c *Cache) Get(ctx context.Context, key Key) (*Corpus, error) {
-	e, err := c.entry(key)
+	e, err := c.entry(key) //nolint:contextcheck // the building outlives the call that needed it first
 	if err != nil {
 		return nil, err
 	}
@@ -182,12 +182,14 @@ func (c *Cache) load(key Key, e *entry) error {
 	})
 }
 
-// CatchUp applies what changed in the project until the corpus knows every change up to seq. Calls at the same time share the work, which goes on when
-// the context of one ends.
+// CatchUp applies what changed in the project until the corpus knows every change up to seq. Calls at the same time share the
+// work, which goes on when the context of one ends.
 func (c *Cache) CatchUp(ctx context.Context, key Key, corpus *Corpus, seq int64) error {
+	flight := fmt.Sprintf("%s/%p", key, corpus)
+	advance := func() (any, error) { return nil, c.advance(key, corpus) } //nolint:contextcheck // the next call needs the changes, too
 	for corpus.Seq() < seq {
 		select {
-		case result := <-c.changes.DoChan(fmt.Sprintf("%s/%p", key, corpus), func() (any, error) { return nil, c.advance(key, corpus) }):
+		case result := <-c.changes.DoChan(flight, advance):
 			if result.Err != nil {
 				return result.Err
 			}
