@@ -98,6 +98,7 @@ func checkToken(req *adminv1.CreateTokenRequest, principal auth.Principal) error
 	return nil
 }
 
+//nolint:gosec // a statement, no credential
 const listTokensSQL = `
 SELECT token_id, actor_id, scopes, description, created_at, expires_at, revoked_at
   FROM tokens WHERE org_id = $1 AND ($2 = '' OR token_id < $2) ORDER BY token_id DESC LIMIT $3`
@@ -152,6 +153,7 @@ func scanToken(row pgx.CollectableRow) (*adminv1.Token, error) {
 	return t, nil
 }
 
+//nolint:gosec // a statement, no credential
 const revokeTokenSQL = `UPDATE tokens SET revoked_at = coalesce(revoked_at, $3) WHERE org_id = $1 AND token_id = $2`
 
 // RevokeToken implements AdminService.

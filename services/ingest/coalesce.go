@@ -62,7 +62,7 @@ func (c *coalescer) Append(ctx context.Context, store postgres.Tenant, events []
 	}
 	c.mu.Unlock()
 	if lead {
-		go c.write(store.OrgID(), queue)
+		go c.write(store.OrgID(), queue) //nolint:contextcheck // a writer serves many calls, each by its own context
 	}
 	select {
 	case <-w.done:

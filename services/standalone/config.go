@@ -11,11 +11,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"github.com/kiroku-dev/kiroku/services/buffer"
-	"github.com/kiroku-dev/kiroku/services/extraction"
-	"github.com/kiroku-dev/kiroku/services/ingest"
 	"github.com/kiroku-dev/kiroku/services/internal/privatestore"
-	"github.com/kiroku-dev/kiroku/services/retrieval"
 )
 
 // Config is the configuration of the standalone server. The services in it read their own variables too.
@@ -58,15 +54,6 @@ func loginName() string {
 		}
 	}
 	return "developer"
-}
-
-// services are the configurations of the services, in the order in which they are started: each knows the addresses of
-// those before it.
-type services struct {
-	buffer     buffer.Config
-	extraction extraction.Config
-	retrieval  retrieval.Config
-	ingest     ingest.Config
 }
 
 // parse reads one service's configuration from the environment and what the standalone server decides.

@@ -114,7 +114,7 @@ func newRuntime(ctx context.Context, name string) (app.Runtime, func(), error) {
 	}
 	rt := app.Runtime{Logger: logger, Registry: telemetry.Registry(), Version: app.Version(), Ready: func(string) {}}
 	return rt, func() {
-		flushing, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if err := flush(flushing); err != nil {
 			logger.Warn("traces were not flushed", "err", err)

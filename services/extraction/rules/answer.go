@@ -74,7 +74,7 @@ func tellsNothing(u unit) bool {
 		return true
 	}
 	words := weight(s)
-	if words < 4 && !(words == 3 && strings.Contains(s, "`")) {
+	if words < 4 && (words != 3 || !strings.Contains(s, "`")) {
 		return true
 	}
 	start := strings.ToLower(head(strings.TrimLeft(s, "*_ "), 40))

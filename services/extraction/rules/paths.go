@@ -134,13 +134,6 @@ func looksLikeHost(p string) bool {
 	return false
 }
 
-// isTest reports a test file by the habits of the common languages.
-func isTest(name string) bool {
-	base := strings.ToLower(path.Base(name))
-	return strings.Contains(base, "_test.") || strings.Contains(base, ".test.") || strings.Contains(base, ".spec.") || strings.HasPrefix(base, "test_") ||
-		strings.Contains(base, "_spec.") || strings.HasSuffix(strings.TrimSuffix(base, path.Ext(base)), "test") || strings.HasSuffix(base, "tests.cs")
-}
-
 // listFiles writes up to n names, and how many more there are.
 func listFiles(files []string, n int) string {
 	if len(files) <= n {

@@ -187,7 +187,7 @@ func (c *replayed) add(turn Turn, records []*recordv1.Record) {
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	sessions := recordedSessions(t, replayEvents())
-	var out io.Writer = io.Discard
+	out := io.Discard
 	if path := os.Getenv("KIROKU_DUMP_RECORDS"); path != "" {
 		file, err := os.Create(path)
 		require.NoError(t, err)

@@ -28,7 +28,7 @@ func columnsOf(entries []*entry) *columns {
 		ev := e.ev
 		c.ids[i], c.projects[i], c.actors[i], c.types[i] = ev.GetEventId(), e.project, ev.GetActorId(), ev.GetEventType()
 		c.parents[i], c.correlations[i] = ev.GetParentEventId(), ev.GetMetadata().GetCorrelationId()
-		c.sessions[i], c.seqs[i], c.ixs[i] = e.session.key, e.outcome.Sequence, int32(i)    //nolint:gosec // a batch is small
+		c.sessions[i], c.seqs[i], c.ixs[i] = e.session.key, e.outcome.Sequence, int32(i)
 		c.kinds[i], c.valid[i], c.lates[i] = int16(ev.GetKind()), e.validAt, e.outcome.Late //nolint:gosec // four kinds
 		if tool := ev.GetTool(); tool != nil {
 			c.tools[i], c.successes[i] = tool.GetName(), tool.Success

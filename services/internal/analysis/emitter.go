@@ -3,7 +3,6 @@ package analysis
 import (
 	"encoding/hex"
 	"hash/fnv"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -65,14 +64,4 @@ func shorten(term string) string {
 		head--
 	}
 	return term[:head] + "~" + sum
-}
-
-// allDigits reports that s is one or more decimal digits of any script.
-func allDigits(s string) bool {
-	for _, r := range s {
-		if !unicode.IsDigit(r) {
-			return false
-		}
-	}
-	return s != ""
 }

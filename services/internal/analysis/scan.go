@@ -82,7 +82,7 @@ func (e *emitter) run(text string, start, end int, k kind) {
 // operatorName returns C++, C#, F# and the like: the last letters of the chunk
 // with the signs that follow, when these end the token.
 func operatorName(chunk, rest string) string {
-	signs := ""
+	var signs string
 	switch {
 	case strings.HasPrefix(rest, "++"):
 		signs = "++"

@@ -126,7 +126,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 func (s *Server) shutdown() {
 	s.health.Shutdown()
-	force := time.AfterFunc(s.cfg.Grace, s.Server.Stop) // an open stream would hold GracefulStop for ever
+	force := time.AfterFunc(s.cfg.Grace, s.Stop) // an open stream would hold GracefulStop for ever
 	defer force.Stop()
-	s.Server.GracefulStop()
+	s.GracefulStop()
 }

@@ -18,6 +18,7 @@ type Tokens struct{ Pool *Pool }
 
 var _ auth.TokenStore = Tokens{}
 
+//nolint:gosec // a statement, no credential
 const findTokenSQL = `
 SELECT t.token_id, t.org_id::text, o.name, t.actor_id, t.scopes, t.expires_at, t.revoked_at
   FROM tokens t JOIN orgs o USING (org_id)

@@ -30,7 +30,7 @@ func childAccount(needed bool) (account, error) {
 		return own, nil
 	}
 	found, err := user.Lookup(serverUser)
-	if unknown := (user.UnknownUserError)(""); errors.As(err, &unknown) {
+	if unknown := user.UnknownUserError(""); errors.As(err, &unknown) {
 		if !needed {
 			return own, nil
 		}

@@ -18,7 +18,7 @@ import (
 // dataDir is a directory that the servers' user can enter, unlike t.TempDir.
 func dataDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kiroku-privatestore-")
+	dir, err := os.MkdirTemp("", "kiroku-privatestore-") //nolint:usetesting // the servers' user cannot enter t.TempDir
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	return dir

@@ -51,12 +51,15 @@ func DecodeTerms(b []byte) (fields [NumFields][]string, err error) {
 		terms := make([]string, n)
 		for j := range terms {
 			length, size := binary.Uvarint(b)
-			if size <= 0 || length > uint64(len(b)-size) {
+			if size <= 0 {
 				return fields, ErrTerms
 			}
-			end := size + int(length) //nolint:gosec // bounded by len(b)
-			terms[j] = text[size:end]
-			b, text = b[end:], text[end:]
+			b, text = b[size:], text[size:]
+			if length > uint64(len(b)) {
+				return fields, ErrTerms
+			}
+			terms[j] = text[:length]
+			b, text = b[length:], text[length:]
 		}
 		fields[i] = terms
 	}

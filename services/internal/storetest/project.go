@@ -76,7 +76,7 @@ func (p *Project) Record(i, n int) *recordv1.Record {
 		RecordId: fmt.Sprintf("mr_%013d%013d", p.Seed, i), ProjectId: p.ID, ActorId: actor, SessionId: fmt.Sprintf("%s-s%d", p.ID, i/sessionRecords),
 		Title: p.Words(9), Summary: p.Words(18) + ". " + p.Words(14) + ".", Facts: []string{p.Words(12) + ".", p.Words(10) + "."},
 		Concepts: strings.Fields(p.Words(5)), Confidence: 0.7,
-		ObservationType: recordv1.ObservationType(1 + i%kinds), //nolint:gosec // a small enum
+		ObservationType: recordv1.ObservationType(1 + i%kinds),
 		SourceEventIds:  []string{fmt.Sprintf("01J%023d", i)},
 		ValidFrom:       timestamppb.New(p.End.Add(-year / time.Duration(n) * time.Duration(n-1-i))),
 	}

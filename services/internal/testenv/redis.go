@@ -49,8 +49,7 @@ func deleteKeys(ctx context.Context, client *redis.Client, prefix string) error 
 // be flushed, reconfigured or shut down. It keeps nothing on disk.
 func PrivateRedis(t testing.TB) string {
 	t.Helper()
-	// Not t.TempDir: as root, the server runs as a user that cannot enter that.
-	dir, err := os.MkdirTemp("", "kiroku-redis-")
+	dir, err := os.MkdirTemp("", "kiroku-redis-") //nolint:usetesting // as root, the server runs as a user that cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (s servers) environment() []string {
 }
 
 func runCommand(args []string, s servers, signals <-chan os.Signal, std streams) int {
-	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // what we were told to run, for as long as it likes
+	cmd := exec.Command(args[0], args[1:]...) // for as long as it likes
 	cmd.Env = s.environment()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err
 	if err := cmd.Start(); err != nil {

@@ -35,8 +35,7 @@ func output(t *testing.T, input string, args ...string) (code int, stdout, stder
 func TestCommandGetsServersThatEndWithIt(t *testing.T) {
 	t.Setenv(testenv.PostgresVariable, "")
 	t.Setenv(testenv.RedisVariable, "")
-	// Not t.TempDir: as root, Postgres runs as a user that cannot enter that.
-	temp, err := os.MkdirTemp("", "kiroku-withservers-")
+	temp, err := os.MkdirTemp("", "kiroku-withservers-") //nolint:usetesting // as root, Postgres runs as a user that cannot enter t.TempDir
 	require.NoError(t, err)
 	defer func() { require.NoError(t, os.RemoveAll(temp)) }()
 	require.NoError(t, os.Chmod(temp, 0o755))
