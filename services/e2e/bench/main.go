@@ -72,7 +72,7 @@ func (p plan) measure(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer srv.stop()
+	defer srv.stop(ctx)
 	page := &strings.Builder{}
 	writeHead(page, began)
 	for _, section := range []struct {

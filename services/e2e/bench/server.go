@@ -56,11 +56,11 @@ func startServer(ctx context.Context, bin string) (*server, error) {
 		"KIROKU_METRICS=127.0.0.1:0", "KIROKU_INGEST_LISTEN=127.0.0.1:0", "KIROKU_BUFFER_LISTEN=127.0.0.1:0",
 		"KIROKU_EXTRACTION_LISTEN=127.0.0.1:0", "KIROKU_RETRIEVAL_LISTEN=127.0.0.1:0")
 	if err := s.process.Start(); err != nil {
-		s.stop()
+		s.stop(ctx)
 		return nil, err
 	}
 	if err := s.await(ctx, data); err != nil {
-		s.stop()
+		s.stop(ctx)
 		return nil, err
 	}
 	return s, nil
@@ -102,12 +102,13 @@ func (s *server) call(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+s.token)
 }
 
-func (s *server) stop() {
+// stop ends the server and its stores, also when ctx has ended.
+func (s *server) stop(ctx context.Context) {
 	if s.process != nil && s.process.Process != nil {
 		_ = s.process.Process.Signal(syscall.SIGTERM)
 		_ = s.process.Wait()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	if s.stores != nil {
 		if err := s.stores.Stop(ctx); err != nil {

@@ -31,7 +31,7 @@ func (sc *scorer) explainPosting(fields map[string]float64, p posting, impact fl
 	score := float64(impact * saturate(sum, sc.k1))
 	for field, weight := range weights {
 		if weight > 0 {
-			fields[Field(field).String()] += score * float64(weight/sum) //nolint:gosec // field < NumFields
+			fields[Field(field).String()] += score * float64(weight/sum)
 		}
 	}
 }

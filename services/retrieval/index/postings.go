@@ -86,7 +86,7 @@ var lengthOf = func() (table [256]uint32) {
 	const exact, step = 128, 1.06
 	for code := range table {
 		if code < exact {
-			table[code] = uint32(code) //nolint:gosec // below 256
+			table[code] = uint32(code)
 			continue
 		}
 		table[code] = uint32(float64(table[code-1])*step) + 1

@@ -77,7 +77,7 @@ func rebuilt(living map[string]index.Document, opts index.Options) *index.Index 
 func TestWornIndexEqualsRebuilt(t *testing.T) {
 	t.Parallel()
 	c := newCorpus(7)
-	random := rand.New(rand.NewSource(8)) //nolint:gosec // test data
+	random := rand.New(rand.NewSource(8))
 	ix := index.New(index.Options{})
 	living := map[string]index.Document{}
 	for range 4000 {

@@ -74,7 +74,7 @@ func (sc *scorer) contenders(minimum float32) []uint32 {
 	if dense*len(sc.touched) > len(sc.cells) {
 		for ordinal, c := range sc.cells {
 			if c.mask != 0 && c.score >= minimum {
-				kept = append(kept, uint32(ordinal)) //nolint:gosec // ordinals are 32 bits
+				kept = append(kept, uint32(ordinal))
 			}
 		}
 	} else {

@@ -48,7 +48,7 @@ func hashFields(doc *Document) (occurrences []uint64, lengths fieldLengths) {
 	for field, terms := range doc.Fields {
 		for _, term := range terms {
 			if term != "" {
-				occurrences = append(occurrences, hashTerm(term)|uint64(field)) //nolint:gosec // field < 8
+				occurrences = append(occurrences, hashTerm(term)|uint64(field))
 			}
 		}
 		lengths[field] = codeLength(len(terms))
