@@ -50,7 +50,7 @@ test: stores .bin/grpcurl ## run all tests, with the race detector, against a re
 	CGO_ENABLED=1 go run ./services/internal/testenv/withservers go test -race -count=1 work
 
 .PHONY: test-fast
-test-fast: stores ## run all tests without the race detector, from the cache where possible
+test-fast: stores .bin/grpcurl ## run all tests without the race detector, from the cache where possible
 	go run ./services/internal/testenv/withservers go test work
 
 .PHONY: fuzz

@@ -15,7 +15,7 @@ Kiroku is running. Ctrl-C ends it; the data stays.
   buffer      %s
   extraction  %s
   retrieval   %s
-  metrics     http://%s/metrics
+  metrics     %s
   data        %s
   token       %s        (hooks, search)
   admin token %s  (administration)
@@ -29,7 +29,14 @@ Try it:
   .build/kiroku status
   .build/kiroku doctor
   .build/kiroku search "how do we run the tests"
-`, a.ingest, a.buffer, a.extraction, a.retrieval, cfg.Metrics, cfg.DataDir,
+`, a.ingest, a.buffer, a.extraction, a.retrieval, metricsURL(cfg.Metrics), cfg.DataDir,
 		filepath.Join(cfg.DataDir, TokenFile), filepath.Join(cfg.DataDir, AdminTokenFile))
 	return err
+}
+
+func metricsURL(addr string) string {
+	if addr == "off" {
+		return "off"
+	}
+	return "http://" + addr + "/metrics"
 }
