@@ -14,8 +14,9 @@ import (
 	"github.com/kiroku-dev/kiroku/services/internal/eventlog"
 )
 
-// segment is how many events are extracted together at most. A turn that is longer, or a session that never has a prompt, is cut at every segment's
-// end, counted from the turn's start, so that a long one costs no more for each event than a short one.
+// segment is how many events of one turn are extracted together at most. A turn that is longer, or a session that never has a prompt, is cut at every
+// segment's end, counted from the turn's start, so that a long one costs no more for each event than a short one. However many turns a batch
+// touches, one that is not longer stays whole: what its records are must not depend on where leases begin and end.
 const segment = 400
 
 // work is the turns of one session that a batch touches, and the entries of the batch that lie in them.
@@ -48,8 +49,8 @@ func gather(ctx context.Context, tx pgx.Tx, org, project string, events []*buffe
 	return works, nil
 }
 
-// The range begins at the earliest prompt that a leased event belongs to, by its parent or by its place, and ends before the first
-// prompt after the last of them.
+// What is asked for: where the turns of the first and of the last leased event begin, the earliest prompt that a leased event names as its parent,
+// and where the next turn after them begins.
 const boundsSQL = `
 WITH s AS (
     SELECT session_key, min_event_id, max_event_id, last_seq FROM sessions WHERE org_id = $1 AND actor_id = $2 AND session_id = $3
@@ -60,10 +61,13 @@ WITH s AS (
      WHERE e.org_id = $1 AND e.event_id = ANY($4)
 )
 SELECT s.session_key, s.min_event_id, s.max_event_id, leased.low, leased.high,
-       least(leased.parent_low, coalesce((SELECT max(e.seq) FROM events e
-            WHERE e.session_key = s.session_key AND e.event_id BETWEEN s.min_event_id AND s.max_event_id AND e.kind = 1 AND e.seq <= leased.low), 1)),
+       coalesce((SELECT max(e.seq) FROM events e
+            WHERE e.session_key = s.session_key AND e.event_id BETWEEN s.min_event_id AND s.max_event_id AND e.kind = 1 AND e.seq <= leased.low), 1),
+       coalesce((SELECT max(e.seq) FROM events e
+            WHERE e.session_key = s.session_key AND e.event_id BETWEEN s.min_event_id AND s.max_event_id AND e.kind = 1 AND e.seq <= leased.high), 1),
        coalesce((SELECT min(e.seq) FROM events e
-            WHERE e.session_key = s.session_key AND e.event_id BETWEEN s.min_event_id AND s.max_event_id AND e.kind = 1 AND e.seq > leased.high), s.last_seq + 1)
+            WHERE e.session_key = s.session_key AND e.event_id BETWEEN s.min_event_id AND s.max_event_id AND e.kind = 1 AND e.seq > leased.high), s.last_seq + 1),
+       coalesce(leased.parent_low, leased.low)
   FROM leased CROSS JOIN s WHERE leased.low IS NOT NULL`
 
 const readTurnsSQL = `
@@ -72,23 +76,25 @@ SELECT ` + eventlog.Columns + `
  WHERE e.session_key = $1 AND e.event_id BETWEEN $2 AND $3 AND e.seq >= $4 AND e.seq < $5 AND e.project_id = $6
  ORDER BY e.seq`
 
-// span is the part of a session's log that a batch touches: whole turns from start to end, and in it the leased events.
+// span is the part of a session's log that a batch touches, by the numbers of its events.
 type span struct {
-	sessionKey              int64
-	minID, maxID            string
-	leasedLow, leasedHigh   int64
-	start, end, from, until int64
+	sessionKey   int64
+	minID, maxID string
+	// low and high are the first and the last leased event, parent the earliest prompt that one of them names.
+	low, high, parent int64
+	// first and last are where the turns of low and high begin, end is where the next one does.
+	first, last, end int64
 }
 
-// narrow decides what is read: the whole span, or when that is too long its segments with leased events.
-func (s *span) narrow() (cut bool) {
-	s.from, s.until = s.start, s.end
-	if s.end-s.start <= segment {
-		return false
+// bounds decides what is read, from and until: whole turns, but of the first and the last one no segments before and after the leased events. An earlier
+// prompt is read for an event that came late, unless that is too long ago: then the event goes to the turn that was running.
+func (s *span) bounds() (from, until int64) {
+	from = s.first + (s.low-s.first)/segment*segment
+	until = min(s.end, s.last+((s.high-s.last)/segment+1)*segment)
+	if s.parent < from && until-s.parent <= segment {
+		from = s.parent
 	}
-	s.from = s.start + (s.leasedLow-s.start)/segment*segment
-	s.until = min(s.end, s.start+((s.leasedHigh-s.start)/segment+1)*segment)
-	return true
+	return from, until
 }
 
 func (w *work) read(ctx context.Context, tx pgx.Tx, org, project string) error {
@@ -99,15 +105,16 @@ func (w *work) read(ctx context.Context, tx pgx.Tx, org, project string) error {
 		leased[ids[i]] = true
 	}
 	var s span
-	err := tx.QueryRow(ctx, boundsSQL, org, w.actor, w.session, ids).Scan(&s.sessionKey, &s.minID, &s.maxID, &s.leasedLow, &s.leasedHigh, &s.start, &s.end)
+	err := tx.QueryRow(ctx, boundsSQL, org, w.actor, w.session, ids).Scan(
+		&s.sessionKey, &s.minID, &s.maxID, &s.low, &s.high, &s.first, &s.last, &s.end, &s.parent)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil // the events are gone from the log: there is nothing to extract
 	}
 	if err != nil {
 		return fmt.Errorf("bounds of turns: %w", err)
 	}
-	cut := s.narrow()
-	rows, err := tx.Query(ctx, readTurnsSQL, s.sessionKey, s.minID, s.maxID, s.from, s.until, project)
+	from, until := s.bounds()
+	rows, err := tx.Query(ctx, readTurnsSQL, s.sessionKey, s.minID, s.maxID, from, until, project)
 	if err != nil {
 		return fmt.Errorf("read turns: %w", err)
 	}
@@ -115,33 +122,39 @@ func (w *work) read(ctx context.Context, tx pgx.Tx, org, project string) error {
 	if err != nil {
 		return fmt.Errorf("read turns: %w", err)
 	}
-	for _, part := range parts(events, s, cut) {
-		w.addTurns(part, project, leased)
+	for _, turn := range rules.SplitTurns(events) {
+		for _, part := range segments(turn, s.first) {
+			w.addTurn(part, project, leased)
+		}
 	}
 	return nil
 }
 
-// parts cuts events at the ends of segments.
-func parts(events []*eventv1.Event, s span, cut bool) [][]*eventv1.Event {
-	if !cut {
-		return [][]*eventv1.Event{events}
+// segments cuts a turn that is too long. One without a prompt is the first that was read: its count goes from start.
+func segments(turn rules.Turn, start int64) []rules.Turn {
+	if len(turn.Events) <= segment {
+		return []rules.Turn{turn}
 	}
-	var out [][]*eventv1.Event
-	last := int64(-1)
-	for _, ev := range events {
-		if n := (ev.GetSequenceNumber() - s.start) / segment; n != last {
-			out, last = append(out, nil), n
+	if turn.Prompt != nil {
+		start = turn.Prompt.GetSequenceNumber()
+	}
+	var parts []rules.Turn
+	for events := turn.Events; len(events) > 0; {
+		number := (events[0].GetSequenceNumber() - start) / segment
+		n := slices.IndexFunc(events, func(ev *eventv1.Event) bool { return (ev.GetSequenceNumber()-start)/segment != number })
+		if n < 0 {
+			n = len(events)
 		}
-		out[len(out)-1] = append(out[len(out)-1], ev)
+		parts = append(parts, rules.SplitTurns(events[:n])...)
+		events = events[n:]
 	}
-	return out
+	return parts
 }
 
-func (w *work) addTurns(events []*eventv1.Event, project string, leased map[string]bool) {
-	for _, turn := range rules.SplitTurns(events) {
-		if slices.ContainsFunc(turn.Events, func(ev *eventv1.Event) bool { return leased[ev.GetEventId()] }) {
-			turn.ProjectID, turn.ActorID, turn.SessionID = project, w.actor, w.session
-			w.turns = append(w.turns, turn)
-		}
+// addTurn keeps a turn, or a segment of one, in which a leased event lies.
+func (w *work) addTurn(turn rules.Turn, project string, leased map[string]bool) {
+	if slices.ContainsFunc(turn.Events, func(ev *eventv1.Event) bool { return leased[ev.GetEventId()] }) {
+		turn.ProjectID, turn.ActorID, turn.SessionID = project, w.actor, w.session
+		w.turns = append(w.turns, turn)
 	}
 }

@@ -264,3 +264,29 @@ func TestLongTurnCostsItsSegmentsAlone(t *testing.T) {
 	require.LessOrEqual(t, len(records), 5)
 	require.GreaterOrEqual(t, len(records), 3)
 }
+
+func TestTurnIsOneRecordWhereverLeasesEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const turns = 160
+	var events []*eventv1.Event
+	for i := range turns {
+		events = append(events, turn("s", fmt.Sprintf("shop/part%d.go", i))...)
+	}
+	require.Greater(t, len(events), segment, "more than fits into a segment")
+	b.append(t, events...)
+	b.extract(t, events...)
+	require.Len(t, b.records(t), turns, "every turn is one record")
+
+	// The last event of a turn that a segment's end would have cut comes again, alone.
+	b.extract(t, b.append(t, late(events[399]))...)
+	require.Len(t, b.records(t), turns, "the same turn is the same record")
+	require.Zero(t, b.number(t, unfinished))
+}
+
+// late is a tool use that comes when other turns have begun.
+func late(prompt *eventv1.Event) *eventv1.Event {
+	ev := edit(prompt.GetSessionId(), "shop/late.go")
+	ev.ParentEventId = prompt.GetEventId()
+	return ev
+}
