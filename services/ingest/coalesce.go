@@ -14,7 +14,7 @@ const (
 	// maxRows bounds a shared transaction.
 	maxRows = 1000
 	// maxWriters is how many transactions of one organisation run at once.
-	maxWriters = 4
+	maxWriters = 2
 )
 
 // coalescer lets calls of one organisation that wait at the same time share a transaction. Nobody waits for company: a call
