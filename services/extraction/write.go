@@ -33,10 +33,11 @@ type stored struct {
 	deleted, forgotten bool
 }
 
-// Records of the same turns, by key, and living records that say the same, by content.
+// Records of the same turns, by key, and living records that say the same, by content. Extraction works for everybody and sees private records
+// too: one of those must not take in what the whole project may know, and one that was superseded is not found any more.
 const relatedSQL = `
 SELECT record_id, record_key, content_hash, source_event_ids, pinned, deleted_at IS NOT NULL, forgotten FROM records
- WHERE org_id = $1 AND project_id = $2 AND content_hash = ANY($3) AND deleted_at IS NULL
+ WHERE org_id = $1 AND project_id = $2 AND content_hash = ANY($3) AND deleted_at IS NULL AND visibility = 1 AND superseded_by IS NULL
 UNION
 SELECT r.record_id, r.record_key, r.content_hash, r.source_event_ids, r.pinned, r.deleted_at IS NOT NULL, r.forgotten
   FROM unnest($4::text[]) AS prefix JOIN records r ON r.org_id = $1 AND r.project_id = $2 AND r.record_key >= prefix AND r.record_key < prefix || '~'`
@@ -73,13 +74,10 @@ func (w *writer) write(ctx context.Context, d *drafts) error {
 // turn that says the same is confirmed, anything else is new. Records of the turns that were not made again go.
 func (w *writer) queue(statements *pgx.Batch, d *drafts, related []stored) {
 	byKey := make(map[string]stored, len(related))
-	byHash := make(map[string]stored, len(related))
 	for _, s := range related {
 		byKey[s.key] = s
-		if !s.deleted {
-			byHash[string(s.hash)] = s
-		}
 	}
+	byHash := d.lasting(related)
 	kept := make(map[string]bool, len(d.records))
 	for _, draft := range d.records {
 		kept[draft.key] = true
@@ -97,11 +95,32 @@ func (w *writer) queue(statements *pgx.Batch, d *drafts, related []stored) {
 		byHash[string(draft.hash)] = stored{recordID: id, key: draft.key, hash: draft.hash, sources: draft.GetSourceEventIds()}
 	}
 	for _, s := range related {
-		ofTheseTurns := slices.ContainsFunc(d.prefixes, func(prefix string) bool { return strings.HasPrefix(s.key, prefix) })
-		if ofTheseTurns && !kept[s.key] && !s.pinned && !s.deleted {
+		if d.ofTheseTurns(s) && !kept[s.key] && !s.pinned && !s.deleted {
 			w.remove(statements, s.recordID)
 		}
 	}
+}
+
+// lasting are the living records that will still say what they say when the drafts are written, by their content: those of other turns,
+// and those of these turns that are made again with the same content. Others are about to be replaced or removed, and what was
+// confirmed in them would be lost.
+func (d *drafts) lasting(related []stored) map[string]stored {
+	again := make(map[string][]byte, len(d.records))
+	for _, draft := range d.records {
+		again[draft.key] = draft.hash
+	}
+	byHash := make(map[string]stored, len(related))
+	for _, s := range related {
+		if !s.deleted && (!d.ofTheseTurns(s) || bytes.Equal(again[s.key], s.hash)) {
+			byHash[string(s.hash)] = s
+		}
+	}
+	return byHash
+}
+
+// ofTheseTurns tells whether a record was made of one of the drafts' turns.
+func (d *drafts) ofTheseTurns(s stored) bool {
+	return slices.ContainsFunc(d.prefixes, func(prefix string) bool { return strings.HasPrefix(s.key, prefix) })
 }
 
 const insertRecordSQL = `
