@@ -23,6 +23,8 @@ const (
 	fewRecords = 20
 	// besideBest is the least share of the best candidate's score.
 	besideBest = 0.4
+	// guideBesideBest is the same for what guides: a rule is one sentence beside records of several, and worth as much.
+	guideBesideBest = 0.15
 	// reasonedFiles is how many files are named with a reason, each on a line; of the others filesALine go on one.
 	reasonedFiles, filesALine = 8, 4
 	// contextNotes is how many records a context holds at most.
@@ -64,7 +66,7 @@ func (d *draft) compose(tokens int) plan {
 		case d.given[c.hit.ID]:
 			d.dropped[c.hit.ID] = "the session was given it before"
 			continue
-		case c.score < besideBest*d.candidates[0].score && !r.GetPinned():
+		case c.score < leastShare(r)*d.candidates[0].score && !r.GetPinned():
 			d.dropped[c.hit.ID] = "far below the best"
 			continue
 		case taken == contextNotes:
@@ -83,6 +85,13 @@ func (d *draft) compose(tokens int) plan {
 		}
 	}
 	return p
+}
+
+func leastShare(r *recordv1.Record) float64 {
+	if guides(r.GetObservationType()) {
+		return guideBesideBest
+	}
+	return besideBest
 }
 
 // fileLines name the likely files: the first with the reason why they are there, the others briefly. A file without a record
