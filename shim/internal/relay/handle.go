@@ -57,8 +57,11 @@ func (r *Relay) take(ctx context.Context, request *frame.Request) ([]byte, error
 		r.status.duplicate()
 		return nil, nil
 	}
+	kept := false
+	// Also after a panic: the copy that the hook spools then must not pass for a repeat of something that was kept.
+	defer func() { r.deliveries.end(dialect.Surface(), request, r.now(), kept) }()
 	stdout, err := r.process(ctx, call{request: request, hook: hook, dialect: dialect, received: received})
-	r.deliveries.end(dialect.Surface(), request, r.now(), err == nil)
+	kept = err == nil
 	return stdout, err
 }
 

@@ -8,10 +8,12 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -176,14 +178,28 @@ func (r *Relay) everyNowAndThen(ctx context.Context) {
 func (r *Relay) drainSpool(ctx context.Context, within time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	done, err := spool.Drain(ctx, r.opts.Paths.SpoolDirs(), func(ctx context.Context, request frame.Request) error {
-		_, err := r.take(ctx, &request)
-		return err
-	})
+	done, err := spool.Drain(ctx, r.opts.Paths.SpoolDirs(), r.takeSpooled)
 	if err != nil && ctx.Err() == nil {
 		r.log.WarnContext(ctx, "spool was not drained", "err", err)
 	}
 	if done.Taken > 0 || done.Quarantined > 0 {
 		r.log.InfoContext(ctx, "spool drained", "taken", done.Taken, "quarantined", done.Quarantined)
 	}
+}
+
+// takeSpooled takes a frame from the spool. One that can never be taken, or on which this build breaks, is refused: it must
+// neither block those behind it nor end one relay after the other.
+func (r *Relay) takeSpooled(ctx context.Context, request frame.Request) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.LogAttrs(ctx, slog.LevelError, "spooled event could not be handled",
+				slog.String("event", request.Event), slog.String("stack", string(debug.Stack())))
+			err = spool.ErrRefused
+		}
+	}()
+	_, err = r.take(ctx, &request)
+	if errors.Is(err, journal.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", spool.ErrRefused, err)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +214,41 @@ func TestSpooledFramesGoTheSameWayOnce(t *testing.T) {
 	g.start()
 	g.fire("kiro-cli", `{"hook_event_name":"stop","cwd":"/srv/shop","assistant_response":"third"}`)
 	require.Len(t, server.Await(t, 3), 3)
+}
+
+func TestFrameOnWhichTheRelayBreaksBlocksNothing(t *testing.T) {
+	t.Parallel()
+	server := servertest.New(t)
+	g := newRig(t, server.Addr)
+	g.start()
+	poison := request("kiro-cli", `{"hook_event_name":"stop","cwd":"`+brokenDir+`","assistant_response":"poison"}`)
+	require.Equal(t, frame.Unavailable, g.send(poison).Status, "the hook keeps its event")
+	require.Equal(t, frame.Unavailable, g.send(poison).Status, "what was not kept is no repeat")
+	g.stop()
+	poison.Flags |= frame.Scrubbed
+	path, err := spool.Write(g.paths.SpoolDirs(), &poison)
+	require.NoError(t, err)
+	behind := request("kiro-cli", `{"hook_event_name":"stop","cwd":"/srv/shop","assistant_response":"behind it"}`)
+	_, err = spool.Write(g.paths.SpoolDirs(), &behind)
+	require.NoError(t, err)
+
+	g.start()
+	require.Equal(t, "behind it", server.Await(t, 1)[0].GetBody().GetText().GetContent())
+	require.FileExists(t, filepath.Join(filepath.Dir(path), "quarantine", filepath.Base(path)))
+}
+
+func TestFilesWithPrivateNamesAreNotAskedWith(t *testing.T) {
+	t.Parallel()
+	server := servertest.New(t)
+	g := newRig(t, server.Addr)
+	g.start()
+	for _, file := range []string{"/srv/shop/total.go", "/srv/shop/<private>" + private + "</private>.go"} {
+		g.fire("claude-code", claude("PostToolUse", `,"tool_name":"Write","tool_use_id":"`+file+`","tool_input":{"file_path":"`+file+`"}`))
+	}
+	g.fire("claude-code", claude("UserPromptSubmit", `,"prompt":"fix the total"`))
+	question := server.Questions()[0]
+	require.NotContains(t, question.String(), private)
+	require.Len(t, question.GetFiles(), 1)
 }
 
 func TestRecordedTimeCountsOnlyWhenActingAsSomebody(t *testing.T) {

@@ -54,7 +54,13 @@ func newRig(t *testing.T, addr string) *rig {
 	}
 }
 
+// brokenDir is a directory whose project cannot be told without a panic.
+const brokenDir = "/srv/broken"
+
 func resolve(dir string) (project.Project, error) {
+	if dir == brokenDir {
+		panic("nobody expected this directory")
+	}
 	root := "/srv/shop"
 	if !strings.HasPrefix(dir, root) {
 		root = dir

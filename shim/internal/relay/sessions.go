@@ -10,6 +10,7 @@ import (
 	"time"
 
 	eventv1 "github.com/kiroku-dev/kiroku/proto/gen/kiroku/event/v1"
+	"github.com/kiroku-dev/kiroku/proto/redact"
 	"github.com/kiroku-dev/kiroku/shim/internal/agent"
 )
 
@@ -112,8 +113,12 @@ func (one *session) compact(ev *eventv1.Event, compaction agent.Compaction) {
 	}
 }
 
+// touch notes files. A name that holds something private is left out: names are sent with the session's questions.
 func (one *session) touch(files []string) {
 	for _, file := range files {
+		if redact.String(file) != file {
+			continue
+		}
 		one.files = slices.DeleteFunc(one.files, func(known string) bool { return known == file })
 		one.files = append(one.files, file)
 	}

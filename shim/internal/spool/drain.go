@@ -25,6 +25,9 @@ const (
 // errFile means something in the spool that no hook wrote.
 var errFile = errors.New("not a frame file")
 
+// ErrRefused is returned by those who take frames for one that they can never take.
+var ErrRefused = errors.New("frame refused")
+
 // Entry is one spooled frame on disk.
 type Entry struct {
 	Path string
@@ -95,8 +98,8 @@ func List(dirs []string) ([]Entry, error) {
 type Result struct{ Taken, Quarantined int }
 
 // Drain hands every spooled frame to take, oldest first, and removes it once take returns nil.
-// A frame that cannot be decoded is quarantined and blocks nothing; an error of take ends the
-// drain and leaves the frame where it is. A crash after take and before the removal repeats
+// A frame that cannot be decoded, or that take answers with ErrRefused, is quarantined and blocks
+// nothing; any other error of take ends the drain and leaves the frame where it is. A crash after take and before the removal repeats
 // the frame, so take must know repeats by Request.Key.
 func Drain(ctx context.Context, dirs []string, take func(context.Context, frame.Request) error) (Result, error) {
 	var done Result
@@ -106,26 +109,32 @@ func Drain(ctx context.Context, dirs []string, take func(context.Context, frame.
 		if err := ctx.Err(); err != nil {
 			return done, err
 		}
-		request, err := entry.Load()
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err != nil:
-			if err := entry.Quarantine(); err != nil {
-				return done, err
-			}
-			done.Quarantined++
-			continue
-		}
-		if err := take(ctx, request); err != nil {
+		if err := done.drain(ctx, entry, take); err != nil {
 			return done, err
 		}
-		if err := entry.Remove(); err != nil {
-			return done, err
-		}
-		done.Taken++
 	}
 	return done, listErr
+}
+
+// drain hands one frame over.
+func (r *Result) drain(ctx context.Context, entry Entry, take func(context.Context, frame.Request) error) error {
+	request, err := entry.Load()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	good := err == nil
+	if good {
+		err = take(ctx, request)
+	}
+	switch {
+	case err == nil:
+		r.Taken++
+		return entry.Remove()
+	case !good, errors.Is(err, ErrRefused):
+		r.Quarantined++
+		return entry.Quarantine()
+	}
+	return err
 }
 
 // removeStale deletes unfinished files of hooks that were killed while writing.

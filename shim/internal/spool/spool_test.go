@@ -81,6 +81,13 @@ func TestUnreadableFramesAreQuarantinedAndBlockNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, spool.Result{Taken: 1, Quarantined: 2}, done)
 	require.FileExists(t, filepath.Join(dirs[0], "quarantine", filepath.Base(bad)))
+
+	refused, err := spool.Write(dirs, request(3, 1))
+	require.NoError(t, err)
+	done, err = spool.Drain(t.Context(), dirs, func(context.Context, frame.Request) error { return spool.ErrRefused })
+	require.NoError(t, err)
+	require.Equal(t, spool.Result{Quarantined: 1}, done)
+	require.FileExists(t, filepath.Join(dirs[0], "quarantine", filepath.Base(refused)))
 }
 
 func TestRefusedFrameStaysAndKeepsTheOrder(t *testing.T) {
