@@ -84,6 +84,9 @@ func runServices(ctx context.Context, cfg Config, rt app.Runtime, stores *privat
 	group.Go(func() error { return telemetry.ServeMetrics(ctx, cfg.Metrics, rt.Registry, rt.Logger) })
 	group.Go(func() error {
 		started, err := startAll(ctx, group, cfg, rt, secrets)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // a service failed, of which the group has the reason, or we were told to stop: nothing is running
+		}
 		if err != nil {
 			return err
 		}
@@ -146,6 +149,6 @@ func start[T any, P validator[T]](ctx context.Context, group *errgroup.Group, cf
 	case addr := <-ready:
 		return addr, nil
 	case <-ctx.Done():
-		return "", nil // the group already has the reason
+		return "", ctx.Err()
 	}
 }
