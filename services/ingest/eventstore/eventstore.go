@@ -3,6 +3,7 @@
 package eventstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -53,7 +54,7 @@ func Append(ctx context.Context, store postgres.Tenant, events []event.Scrubbed,
 // errRepeats ends the optimistic transaction when an id is there already.
 var errRepeats = errors.New("some events are stored already")
 
-// entry is one distinct event of a call with the indexes at which the call gave it.
+// entry is one distinct event of a call with the places at which the call gave it.
 type entry struct {
 	scrubbed event.Scrubbed
 	ev       *eventv1.Event
@@ -62,8 +63,16 @@ type entry struct {
 	project  string
 	validAt  time.Time
 	session  *session
-	at       []int
-	outcome  Outcome
+	at       []place
+	// stored is the hash of the body that is stored under the id.
+	stored  []byte
+	outcome Outcome
+}
+
+// place is where a call gave an event, and the hash of the body it had there.
+type place struct {
+	index int
+	hash  []byte
 }
 
 // session is one session of a call. Events are numbered from base + 1.
@@ -90,7 +99,7 @@ func newAppend(org string, events []event.Scrubbed, now time.Time) (*appending, 
 	for i, scrubbed := range events {
 		ev := scrubbed.Event()
 		if e, ok := byID[ev.GetEventId()]; ok && sameOwner(e.ev, ev) {
-			e.at = append(e.at, i)
+			e.at = append(e.at, place{index: i, hash: hashBytes(ev.GetContentHash())})
 			continue
 		} else if ok {
 			a.outcomes[i] = Outcome{Taken: true}
@@ -121,9 +130,10 @@ func newEntry(scrubbed event.Scrubbed, at int) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	hash := hashBytes(ev.GetContentHash())
 	return &entry{
-		scrubbed: scrubbed, ev: ev, bytes: b, hash: hashBytes(ev.GetContentHash()),
-		project: namespace.Project, validAt: validAt, at: []int{at},
+		scrubbed: scrubbed, ev: ev, bytes: b, hash: hash, stored: hash,
+		project: namespace.Project, validAt: validAt, at: []place{{index: at, hash: hash}},
 	}, nil
 }
 
@@ -132,15 +142,14 @@ func sameOwner(a, b *eventv1.Event) bool {
 }
 
 // settle copies the entries' outcomes to the places at which the call gave them. The second place of a repeated id is
-// a repeat even when the first was stored.
+// a repeat even when the first was stored, and each is compared with what is stored.
 func (a *appending) settle() {
 	for _, e := range a.entries {
-		for n, i := range e.at {
+		for n, at := range e.at {
 			outcome := e.outcome
-			if n > 0 && outcome.Stored {
-				outcome.Stored = false
-			}
-			a.outcomes[i] = outcome
+			outcome.Stored = outcome.Stored && n == 0
+			outcome.Differs = !outcome.Taken && !bytes.Equal(e.stored, at.hash)
+			a.outcomes[at.index] = outcome
 		}
 	}
 }

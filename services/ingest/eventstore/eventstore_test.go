@@ -107,6 +107,7 @@ func TestRepeatsAreStoredOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, outcomes[0].Stored && outcomes[4].Stored)
 	require.False(t, outcomes[1].Stored || outcomes[1].Differs || outcomes[1].Taken)
+	require.True(t, !outcomes[2].Stored && outcomes[2].Differs, "every place is compared with what is stored")
 	require.EqualValues(t, 1, outcomes[1].Sequence)
 	require.Equal(t, first[0].Position, outcomes[1].Position)
 	require.True(t, first[0].ReceivedAt.Equal(outcomes[1].ReceivedAt))
@@ -116,11 +117,17 @@ func TestRepeatsAreStoredOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, again[0].Stored)
 	require.True(t, again[0].Differs)
+	id2 := event.NewID(time.Now())
+	twice, err := eventstore.Append(t.Context(), b.store, []event.Scrubbed{scrub("t", id2, "a", nil), scrub("t", id2, "b", nil), scrub("t", id2, "a", nil)}, time.Now())
+	require.NoError(t, err)
+	require.True(t, twice[0].Stored && !twice[0].Differs)
+	require.True(t, !twice[1].Stored && twice[1].Differs)
+	require.True(t, !twice[2].Stored && !twice[2].Differs)
 	taken, err := eventstore.Append(t.Context(), b.store, []event.Scrubbed{scrub("other", id, "a", nil)}, time.Now())
 	require.NoError(t, err)
 	require.True(t, taken[0].Taken)
 	requireGapless(t, sequences(t, b, sessionSQL, "s"), 3)
-	requireGapless(t, sequences(t, b, positionSQL), 3)
+	requireGapless(t, sequences(t, b, positionSQL), 4)
 }
 
 func TestWritersRaceOnOneSessionAndOnTheSameIDs(t *testing.T) {

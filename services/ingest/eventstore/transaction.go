@@ -65,7 +65,7 @@ func (a *appending) lookUp(ctx context.Context, tx pgx.Tx) error {
 	ids := make([]string, len(a.entries))
 	byID := make(map[string]*entry, len(a.entries))
 	for i, e := range a.entries {
-		e.outcome = Outcome{}
+		e.outcome, e.stored = Outcome{}, e.hash
 		ids[i] = e.ev.GetEventId()
 		byID[ids[i]] = e
 	}
@@ -84,7 +84,7 @@ func (a *appending) lookUp(ctx context.Context, tx pgx.Tx) error {
 			e.outcome = Outcome{Taken: true}
 			return nil
 		}
-		e.outcome = Outcome{Sequence: seq, Position: position, Late: late, ReceivedAt: received, Differs: !bytes.Equal(hash, e.hash)}
+		e.outcome, e.stored = Outcome{Sequence: seq, Position: position, Late: late, ReceivedAt: received}, bytes.Clone(hash)
 		return nil
 	})
 	if err != nil {
