@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,8 +13,9 @@ import (
 )
 
 const (
-	// feedQueue bounds what waits for the buffer, in calls.
-	feedQueue = 4096
+	// feedQueue and feedWaiting bound what waits for the buffer, in events and in bytes of their bodies.
+	feedQueue   = 4096
+	feedWaiting = 64 << 20
 	// feedBytes bounds one call to the buffer.
 	feedBytes = 4 << 20
 	// feedTimeout bounds one call to the buffer; a slow buffer delays extraction, never ingest.
@@ -26,6 +28,7 @@ type feeder struct {
 	client  bufferv1.BufferServiceClient
 	logger  *slog.Logger
 	queue   chan fed
+	waiting atomic.Int64
 	dropped prometheus.Counter
 }
 
@@ -48,26 +51,34 @@ func newFeeder(client bufferv1.BufferServiceClient, logger *slog.Logger, registr
 
 // Feed takes an event without waiting.
 func (f *feeder) Feed(org, project string, ev *eventv1.Event, size int) {
-	select {
-	case f.queue <- fed{org: org, project: project, event: ev, size: size}:
-	default:
-		f.dropped.Inc()
+	if f.waiting.Add(int64(size)) <= feedWaiting {
+		select {
+		case f.queue <- fed{org: org, project: project, event: ev, size: size}:
+			return
+		default:
+		}
 	}
+	f.waiting.Add(int64(-size))
+	f.dropped.Inc()
 }
 
 // Run feeds until the context ends, then what is still queued within the time of one call.
 func (f *feeder) Run(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case item := <-f.queue:
 			f.send(context.WithoutCancel(ctx), f.collect(item))
 		case <-ctx.Done():
-			select {
-			case item := <-f.queue:
-				f.send(context.WithoutCancel(ctx), f.collect(item))
-			default:
-				return
-			}
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), feedTimeout)
+	defer cancel()
+	for last.Err() == nil {
+		select {
+		case item := <-f.queue:
+			f.send(last, f.collect(item))
+		default:
+			return
 		}
 	}
 }
@@ -75,6 +86,7 @@ func (f *feeder) Run(ctx context.Context) {
 // collect takes along what waits already, up to the size of one call.
 func (f *feeder) collect(head fed) []fed {
 	items, size := []fed{head}, head.size
+	defer func() { f.waiting.Add(int64(-size)) }()
 	for size < feedBytes {
 		select {
 		case item := <-f.queue:
