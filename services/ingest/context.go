@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -62,10 +63,12 @@ func (s *server) buildContext(ctx context.Context, ask *retrievalv1.BuildContext
 		return inline
 	}
 	inline.Text, inline.RecordIds = resp.GetText(), resp.GetRecordIds()
+	var degraded []string
 	for _, lane := range resp.GetLanes() {
 		if state := lane.GetState(); state != "ok" && state != "not configured" {
-			inline.Degraded = lane.GetLane() + ": " + state
+			degraded = append(degraded, lane.GetLane()+": "+state)
 		}
 	}
+	inline.Degraded = strings.Join(degraded, ", ")
 	return inline
 }

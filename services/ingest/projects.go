@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"sort"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -49,6 +50,7 @@ func (n *projectNames) Name(ctx context.Context, store postgres.Tenant, events [
 	if len(ids) == 0 {
 		return nil
 	}
+	sort.Sort(byID{ids, names}) // calls that name the same projects lock them in one order
 	err := store.Tx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, nameProjectSQL, store.OrgID(), ids, names)
 		return err
@@ -58,6 +60,21 @@ func (n *projectNames) Name(ctx context.Context, store postgres.Tenant, events [
 	}
 	n.remember(store.OrgID(), ids, names)
 	return nil
+}
+
+// byID sorts ids, and their names along with them.
+type byID struct{ ids, names []string }
+
+// Len implements sort.Interface.
+func (b byID) Len() int { return len(b.ids) }
+
+// Less implements sort.Interface.
+func (b byID) Less(i, j int) bool { return b.ids[i] < b.ids[j] }
+
+// Swap implements sort.Interface.
+func (b byID) Swap(i, j int) {
+	b.ids[i], b.ids[j] = b.ids[j], b.ids[i]
+	b.names[i], b.names[j] = b.names[j], b.names[i]
 }
 
 func (n *projectNames) remember(org string, ids, names []string) {
