@@ -33,5 +33,8 @@ func (c *Config) Validate() error {
 	if c.MaxEvents < 1 || c.MaxEvents > 2000 {
 		errs = append(errs, errors.New("KIROKU_EXTRACTION_MAX_EVENTS: want 1 to 2000"))
 	}
+	if c.PendingLimit <= 0 {
+		errs = append(errs, errors.New("KIROKU_PENDING_LIMIT: want more than 0"))
+	}
 	return errors.Join(errs...)
 }
