@@ -2,6 +2,7 @@ package grpcserver
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -26,7 +27,11 @@ func (s *Server) watchHealth(ctx context.Context) {
 		if state != last {
 			s.publish(state)
 			if err != nil {
-				s.cfg.Logger.WarnContext(ctx, "not serving", "name", s.cfg.Name, "err", err)
+				level := slog.LevelWarn
+				if last == healthv1.HealthCheckResponse_UNKNOWN {
+					level = slog.LevelInfo // a service that starts is not yet ready: nothing has gone wrong
+				}
+				s.cfg.Logger.Log(ctx, level, "not serving", "name", s.cfg.Name, "err", err)
 			} else {
 				s.cfg.Logger.InfoContext(ctx, "serving", "name", s.cfg.Name, "addr", s.Addr())
 			}

@@ -15,6 +15,7 @@ const (
 	codeUniqueViolation      = "23505"
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
+	codeNotInRepertoire      = "22021"
 )
 
 func sqlState(err error) string {
@@ -33,6 +34,9 @@ func IsRetryable(err error) bool {
 	code := sqlState(err)
 	return code == codeSerializationFailure || code == codeDeadlockDetected
 }
+
+// IsUnstorableText tells whether a text was refused that no column can hold: it has a NUL.
+func IsUnstorableText(err error) bool { return sqlState(err) == codeNotInRepertoire }
 
 // IsNoRows tells whether a query for one row found none.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

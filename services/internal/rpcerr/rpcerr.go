@@ -56,7 +56,7 @@ func FromItem(item *errorv1.ItemError) error {
 	return New(code, item.GetReason(), item.GetMessage())
 }
 
-// Edge maps what a handler returned to what leaves the service. Statuses pass; a cancelled or expired context, and a
+// Edge maps what a handler returned to what leaves the service. Statuses pass; a cancelled or expired context, a text that no store can hold, and a
 // store that does not answer, are named; everything else becomes INTERNAL, whose text stays in the log.
 func Edge(err error) error {
 	if err == nil {
@@ -72,6 +72,8 @@ func Edge(err error) error {
 		return New(codes.Canceled, errorv1.ErrorReason_ERROR_REASON_DEADLINE, "the caller went away")
 	case errors.Is(err, ErrUnavailable), postgres.IsUnavailable(err):
 		return New(codes.Unavailable, errorv1.ErrorReason_ERROR_REASON_STORE_UNAVAILABLE, "a store behind the service does not answer; try again")
+	case postgres.IsUnstorableText(err):
+		return InvalidField("request", "a text in it holds a NUL")
 	}
 	return New(codes.Internal, errorv1.ErrorReason_ERROR_REASON_INTERNAL, "internal error; the service's log has the request id")
 }
