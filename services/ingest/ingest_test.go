@@ -232,7 +232,7 @@ func TestStatusIsForTheOwnerAndTheAdministrator(t *testing.T) {
 	ev := prompt("x")
 	_, err := b.ingest.IngestEvent(as(t, anaSecret), &ingestv1.IngestEventRequest{Event: ev})
 	require.NoError(t, err)
-	ask := &ingestv1.GetEventStatusRequest{EventIds: []string{event.NewID(time.Now()), ev.GetEventId()}}
+	ask := &ingestv1.GetEventStatusRequest{EventIds: []string{event.NewID(time.Now()), ev.GetEventId(), "no id", "\x00"}}
 	for secret, found := range map[string]int{anaSecret: 1, adminSecret: 1, blueSecret: 0} {
 		resp, err := b.ingest.GetEventStatus(as(t, secret), ask)
 		require.NoError(t, err)
@@ -243,6 +243,8 @@ func TestStatusIsForTheOwnerAndTheAdministrator(t *testing.T) {
 	require.Len(t, resp.GetStatuses(), 1)
 	require.Equal(t, ingestv1.EventState_EVENT_STATE_PENDING, resp.GetStatuses()[0].GetState())
 	_, err = b.ingest.GetEventStatus(as(t, anaSecret), &ingestv1.GetEventStatusRequest{})
+	requireReason(t, err, codes.InvalidArgument, "INVALID_FIELD")
+	_, err = b.admin.RevokeToken(as(t, adminSecret), &adminv1.RevokeTokenRequest{TokenId: "\x00"})
 	requireReason(t, err, codes.InvalidArgument, "INVALID_FIELD")
 }
 

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,9 +32,10 @@ func (s *server) GetEventStatus(ctx context.Context, req *ingestv1.GetEventStatu
 	if err != nil {
 		return nil, err
 	}
+	ids := slices.DeleteFunc(slices.Clone(req.GetEventIds()), func(id string) bool { return !event.ValidID(id) }) // what is no id is unknown
 	found := make(map[string]*ingestv1.EventStatus)
 	err = tenant.TxCustomPlans(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, statusSQL, tenant.OrgID(), req.GetEventIds(), principal.Has(auth.ScopeAdmin), principal.ActorID())
+		rows, err := tx.Query(ctx, statusSQL, tenant.OrgID(), ids, principal.Has(auth.ScopeAdmin), principal.ActorID())
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package retrieval
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -44,7 +45,7 @@ func (s *server) GetRecords(ctx context.Context, req *retrievalv1.GetRecordsRequ
 	if err != nil {
 		return nil, err
 	}
-	records, err := store.Get(ctx, req.GetRecordIds())
+	records, err := store.Get(ctx, slices.DeleteFunc(slices.Clone(req.GetRecordIds()), hasNUL))
 	if err != nil {
 		return nil, err
 	}

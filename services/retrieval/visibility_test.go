@@ -22,7 +22,7 @@ func TestOrganisationsWithTheSameProjectSeeTheirOwn(t *testing.T) {
 	require.Equal(t, []string{"mr_A1"}, search(t, alice, "connection pool"))
 	require.Equal(t, []string{"mr_E1"}, search(t, eve, "connection pool"))
 	require.Equal(t, []string{"mr_E1"}, search(t, eve, ""))
-	resp, err := eve.GetRecords(t.Context(), &retrievalv1.GetRecordsRequest{RecordIds: []string{"mr_A1", "mr_E1"}})
+	resp, err := eve.GetRecords(t.Context(), &retrievalv1.GetRecordsRequest{RecordIds: []string{"mr_A1", "mr_E1", "\x00"}})
 	require.NoError(t, err)
 	require.Len(t, resp.GetRecords(), 1)
 	text := ask(t, eve, "s-eve", "why is the postgres connection pool exhausted in db/pool.go?").GetText()
