@@ -218,7 +218,10 @@ func TestAsOfSeesOnlyWhatWasKnownThen(t *testing.T) {
 	}
 	replaced := dated("REPLACED", "s-over", at.Add(-30*time.Hour))
 	replaced.SupersededBy, replaced.ValidTo = "mr_LATER", timestamppb.New(at.Add(time.Hour))
-	w.write(dated("OVER", "s-over", at.Add(-24*time.Hour)), dated("OPEN", "s-open", at.Add(-time.Hour)), dated("LATER", "s-later", at.Add(time.Hour)),
+	rule := dated("RULE", "s-over", at.Add(-25*time.Hour))
+	rule.ObservationType = recordv1.ObservationType_OBSERVATION_TYPE_DECISION
+	rule.SupersededBy, rule.ValidTo = "mr_LATER", timestamppb.New(at.Add(time.Hour))
+	w.write(rule, dated("OVER", "s-over", at.Add(-24*time.Hour)), dated("OPEN", "s-open", at.Add(-time.Hour)), dated("LATER", "s-later", at.Add(time.Hour)),
 		dated("OWN", "s-own", at.Add(-2*time.Hour)), replaced)
 	for session, last := range map[string]time.Time{"s-over": at.Add(-20 * time.Hour), "s-open": at.Add(time.Minute), "s-later": at.Add(2 * time.Hour)} {
 		require.NoError(t, storetest.WriteSession(t.Context(), w.pool, w.org, project, "alice", session, at.Add(-40*time.Hour), last))
@@ -234,6 +237,7 @@ func TestAsOfSeesOnlyWhatWasKnownThen(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Contains(t, resp.GetText(), "mr_OVER", purpose)
+		require.Contains(t, resp.GetText(), "mr_RULE", "what was replaced later held then: %v", purpose)
 		require.Contains(t, resp.GetText(), "1 day ago", "ages count from then")
 		for _, hidden := range []string{"OPEN", "LATER", "OWN"} {
 			require.NotContains(t, resp.GetText(), hidden, purpose)

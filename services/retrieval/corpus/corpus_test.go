@@ -122,6 +122,17 @@ func TestFilesRankByWhatSpeaksForThem(t *testing.T) {
 	require.NotContains(t, rank(corpus.Filter{}, "clock"), "auth/clock.go")
 }
 
+func TestFilesThatNoRecordKnowsTakeNoPlace(t *testing.T) {
+	t.Parallel()
+	c := corpus.New()
+	c.Apply(doc("a", 1, "menu", "web/menu.ts"))
+	hits := c.Files(corpus.FileQuery{
+		Working: []string{"new/a.go", "new/b.go", "new/c.go"}, Now: noon, Limit: 2, Weights: corpus.DefaultFileWeights,
+	})
+	require.Len(t, hits, 1)
+	require.Equal(t, "web/menu.ts", hits[0].Path)
+}
+
 // TestChangesGiveTheSameAsBuildingAnew applies changes in any order and compares with a corpus of the last versions.
 func TestChangesGiveTheSameAsBuildingAnew(t *testing.T) {
 	t.Parallel()

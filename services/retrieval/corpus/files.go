@@ -99,11 +99,7 @@ func (c *Corpus) Files(q FileQuery) []FileHit {
 	for _, path := range q.Working {
 		of(path).working = 1
 	}
-	ranked := rankFiles(signs, c.habitsFor(&q), q.Weights)
-	if len(ranked) > q.Limit {
-		ranked = ranked[:q.Limit]
-	}
-	return c.withEvidence(ranked, q.Filter)
+	return c.withEvidence(rankFiles(signs, c.habitsFor(&q), q.Weights), q.Filter, q.Limit)
 }
 
 // addRelated lets every matching record speak for the files it touched: the better it matches the louder, and the more files
@@ -170,10 +166,14 @@ func share(part, largest float64) float64 {
 	return part / largest
 }
 
-// withEvidence names a record for every file, and drops files that no record speaks for which the filter passes.
-func (c *Corpus) withEvidence(ranked []FileHit, f Filter) []FileHit {
+// withEvidence takes the first limit files for which a record speaks that the filter passes, and names one for each. Others take no place: the
+// session may work on many files that no record knows yet.
+func (c *Corpus) withEvidence(ranked []FileHit, f Filter, limit int) []FileHit {
 	kept := ranked[:0]
 	for _, hit := range ranked {
+		if len(kept) == limit {
+			break
+		}
 		if hit.Evidence == "" {
 			newest := c.Touching([]string{hit.Path}, f, 1)
 			if len(newest) == 0 {

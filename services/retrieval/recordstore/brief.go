@@ -32,8 +32,9 @@ const (
 	recentLimit   = 80
 )
 
+// Looking back, a record that was replaced later held then.
 const newestSQL = `
-(SELECT * FROM records WHERE org_id = $1 AND project_id = $2 AND deleted_at IS NULL AND superseded_by IS NULL
+(SELECT * FROM records WHERE org_id = $1 AND project_id = $2 AND deleted_at IS NULL AND (superseded_by IS NULL OR valid_to > $3)
     AND ($3::timestamptz IS NULL OR valid_from <= $3) ORDER BY valid_from DESC, record_id DESC LIMIT $4) r
  LEFT JOIN projects p ON p.org_id = r.org_id AND p.project_id = r.project_id`
 
