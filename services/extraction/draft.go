@@ -30,11 +30,13 @@ type drafts struct {
 	failed   []*bufferv1.LeasedEvent
 	reason   string
 	sources  map[string]bool
+	// events are those of the turns.
+	events map[string]bool
 }
 
 // extract makes the drafts of a batch. A turn on which the extractor breaks fails its own entries and nobody else's. The only error is the context's.
 func extract(ctx context.Context, x *rules.Extractor, works []*work) (*drafts, error) {
-	d := &drafts{sources: make(map[string]bool)}
+	d := &drafts{sources: make(map[string]bool), events: make(map[string]bool)}
 	for _, w := range works {
 		broken := make(map[string]bool)
 		for _, turn := range w.turns {
@@ -74,6 +76,9 @@ func (d *drafts) addTurn(x *rules.Extractor, turn rules.Turn) (err error) {
 		for _, id := range r.GetSourceEventIds() {
 			d.sources[id] = true
 		}
+	}
+	for _, ev := range turn.Events {
+		d.events[ev.GetEventId()] = true
 	}
 	d.prefixes = append(d.prefixes, prefix)
 	return nil

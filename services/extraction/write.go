@@ -71,7 +71,8 @@ func (w *writer) write(ctx context.Context, d *drafts) error {
 }
 
 // queue decides for every draft: the same as before changes nothing, a record of the same key is replaced, a record of another
-// turn that says the same is confirmed, anything else is new. Records of the turns that were not made again go.
+// turn that says the same is confirmed, anything else is new. Records of the turns that were not made again go, unless another turn
+// confirmed them.
 func (w *writer) queue(statements *pgx.Batch, d *drafts, related []stored) {
 	byKey := make(map[string]stored, len(related))
 	for _, s := range related {
@@ -82,8 +83,14 @@ func (w *writer) queue(statements *pgx.Batch, d *drafts, related []stored) {
 	for _, draft := range d.records {
 		kept[draft.key] = true
 		if old, ok := byKey[draft.key]; ok {
-			if !old.forgotten && !old.pinned && (old.deleted || !bytes.Equal(old.hash, draft.hash) || !slices.Equal(old.sources, draft.GetSourceEventIds())) {
-				w.replace(statements, draft, old.recordID)
+			own, others := d.split(old.sources)
+			same := bytes.Equal(old.hash, draft.hash)
+			if !old.forgotten && !old.pinned && (old.deleted || !same || !slices.Equal(own, draft.GetSourceEventIds())) {
+				sources := draft.GetSourceEventIds()
+				if same { // confirmations are of what it says
+					sources = slices.Concat(sources, others)
+				}
+				w.replace(statements, draft, old.recordID, sources)
 			}
 			continue
 		}
@@ -95,10 +102,22 @@ func (w *writer) queue(statements *pgx.Batch, d *drafts, related []stored) {
 		byHash[string(draft.hash)] = stored{recordID: id, key: draft.key, hash: draft.hash, sources: draft.GetSourceEventIds()}
 	}
 	for _, s := range related {
-		if d.ofTheseTurns(s) && !kept[s.key] && !s.pinned && !s.deleted {
+		if _, others := d.split(s.sources); d.ofTheseTurns(s) && !kept[s.key] && !s.pinned && !s.deleted && len(others) == 0 {
 			w.remove(statements, s.recordID)
 		}
 	}
+}
+
+// split tells a record's sources in the drafts' turns from those in others, which confirmed it.
+func (d *drafts) split(sources []string) (own, others []string) {
+	for _, id := range sources {
+		if d.events[id] {
+			own = append(own, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	return own, others
 }
 
 // lasting are the living records that will still say what they say when the drafts are written, by their content: those of other turns,
@@ -143,9 +162,9 @@ UPDATE records SET title = $3, summary = $4, facts = $5, concepts = $6, files = 
        valid_from = $11, content_hash = $12, terms = $13, change_seq = $14, updated_at = $15, deleted_at = NULL
  WHERE org_id = $1 AND record_id = $2`
 
-func (w *writer) replace(statements *pgx.Batch, d draft, id string) {
+func (w *writer) replace(statements *pgx.Batch, d draft, id string, sources []string) {
 	statements.Queue(replaceRecordSQL, w.org, id, d.GetTitle(), d.GetSummary(), orEmpty(d.GetFacts()), orEmpty(d.GetConcepts()), orEmpty(d.GetFilesTouched()),
-		int16(d.GetObservationType()), d.GetSourceEventIds(), float32(d.GetConfidence()), d.GetValidFrom().AsTime(), d.hash, d.terms, w.change(), w.now) //nolint:gosec // a small enum
+		int16(d.GetObservationType()), sources, float32(d.GetConfidence()), d.GetValidFrom().AsTime(), d.hash, d.terms, w.change(), w.now) //nolint:gosec // a small enum
 	w.link(statements, id, d.GetSourceEventIds())
 }
 
