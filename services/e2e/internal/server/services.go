@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"strconv"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -45,13 +47,20 @@ func StartServices(ctx context.Context, program string, vars map[string]string) 
 }
 
 // freeAddress is one on which nobody listens now. A restarted service must come back where its callers look for it, so the
-// ports are chosen before.
+// ports are chosen before; they lie below those that the system gives out by itself, so that nobody is given one meanwhile.
 func freeAddress(ctx context.Context) (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const first, ports, attempts = 20000, 10000, 100
+	var lastErr error
+	for range attempts {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(ports)))
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+		if err != nil {
+			lastErr = err // in use
+			continue
+		}
+		return addr, listener.Close()
 	}
-	return listener.Addr().String(), listener.Close()
+	return "", fmt.Errorf("no free port: %w", lastErr)
 }
 
 // Start starts one service and waits until it serves.

@@ -4,7 +4,9 @@ package servertest
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -58,19 +60,33 @@ type Server struct {
 // New makes a server and starts it.
 func New(t testing.TB) *Server {
 	t.Helper()
-	s := Unstarted(t)
-	s.Start(t)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	check(t, err)
+	s := newServer(listener.Addr().String())
+	s.serve(t, listener)
 	return s
 }
 
 // Unstarted makes a server whose address refuses connections until Start.
 func Unstarted(t testing.TB) *Server {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	check(t, err)
-	s := &Server{Addr: listener.Addr().String(), Token: Token, ids: map[string]bool{}, changed: make(chan struct{})}
-	check(t, listener.Close())
-	return s
+	// Below the ports that the system gives out by itself, so that nobody is given this one before Start.
+	const first, ports, attempts = 20000, 10000, 100
+	for range attempts {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(first+rand.IntN(ports))) //nolint:gosec // spreads tests over ports
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
+		if err != nil {
+			continue // in use
+		}
+		check(t, listener.Close())
+		return newServer(addr)
+	}
+	t.Fatal("no free port")
+	return nil
+}
+
+func newServer(addr string) *Server {
+	return &Server{Addr: addr, Token: Token, ids: map[string]bool{}, changed: make(chan struct{})}
 }
 
 // Start listens. It is stopped at the end of the test.
@@ -78,6 +94,11 @@ func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", s.Addr)
 	check(t, err)
+	s.serve(t, listener)
+}
+
+func (s *Server) serve(t testing.TB, listener net.Listener) {
+	t.Helper()
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(9<<20), grpc.UnaryInterceptor(s.authenticate))
 	ingestv1.RegisterIngestServiceServer(server, s)
 	retrievalv1.RegisterRetrievalServiceServer(server, s)
