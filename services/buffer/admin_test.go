@@ -49,6 +49,7 @@ func TestAdministratorSeesOnlyTheOwnOrganisation(t *testing.T) {
 	made, err := theirs.MakeDue(t.Context(), &bufferv1.MakeDueRequest{})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, made.GetProjects())
+	require.Zero(t, h.metric("kiroku_buffer_reconciled_total"), "what Redis holds is not fed")
 	require.Equal(t, other, h.lease().GetOrgId())
 	require.Empty(t, h.look().GetLeaseId(), "another organisation's project became due")
 	_, err = theirs.Lease(t.Context(), &bufferv1.LeaseRequest{})

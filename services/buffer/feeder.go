@@ -65,7 +65,8 @@ func (f *feeder) feedPage(ctx context.Context, p redisstream.Project, page []out
 		return 0, false, err
 	}
 	if len(missing) == 0 && len(page) > 0 { // held, but perhaps not waited for: appending what is there schedules the project
-		missing = ids[:1]
+		_, full, err := f.append(ctx, p, ids[:1])
+		return 0, full, err
 	}
 	for len(missing) > 0 {
 		n := min(feedChunk, len(missing))

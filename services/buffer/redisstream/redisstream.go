@@ -74,6 +74,7 @@ func newClient(url string) (redis.UniversalClient, error) {
 		}
 		opts.MaintNotificationsConfig = noNotifications()
 		opts.MaxRetries, opts.DialerRetries, opts.DialTimeout = maxRetries, 1, dialTimeout
+		opts.ContextTimeoutEnabled = true
 		return redis.NewClusterClient(opts), nil
 	}
 	opts, err := redis.ParseURL(url)

@@ -38,9 +38,9 @@ const (
 //
 // BufferService is the only owner of Redis. What it holds can be rebuilt from Postgres at any moment.
 //
-// Append, Lease, ExtendLease, Ack and Nack are for the other services: they need the service credential. GetStats, ListDeadLetters and
-// RequeueDeadLetters also serve administrators, for their own organisation. All answer UNAUTHENTICATED and PERMISSION_DENIED as everywhere,
-// UNAVAILABLE (STORE_UNAVAILABLE) when Redis or Postgres does not answer.
+// Append, Lease, ExtendLease, Ack and Nack are for the other services: they need the service credential. MakeDue and GetStats also serve
+// administrators, for their own organisation, ListDeadLetters and RequeueDeadLetters serve them alone. All answer UNAUTHENTICATED and
+// PERMISSION_DENIED as everywhere, UNAVAILABLE (STORE_UNAVAILABLE) when Redis or Postgres does not answer.
 type BufferServiceClient interface {
 	// Append adds stored events of one project. Idempotent in effect: an event that is appended twice is extracted once.
 	// When the project's backlog is at its ceiling the events stay in Postgres and overflow is set; they are fed later.
@@ -48,14 +48,16 @@ type BufferServiceClient interface {
 	Append(ctx context.Context, in *AppendRequest, opts ...grpc.CallOption) (*AppendResponse, error)
 	// Lease waits up to max_wait for a project that is due and hands out a batch of its events, exclusively until expire_time.
 	// An empty lease_id means that nothing was due. Unary long poll: give a deadline above max_wait.
+	// INVALID_ARGUMENT for a field outside of its limits.
 	Lease(ctx context.Context, in *LeaseRequest, opts ...grpc.CallOption) (*LeaseResponse, error)
 	// ExtendLease moves the end of a lease. FAILED_PRECONDITION (LEASE_LOST) when it is over or another worker has the project.
 	ExtendLease(ctx context.Context, in *ExtendLeaseRequest, opts ...grpc.CallOption) (*ExtendLeaseResponse, error)
 	// Ack removes events of a lease after their records are committed, and ends the lease when end_lease is set.
 	// FAILED_PRECONDITION (LEASE_LOST) as above: the work is committed all the same and the events will be skipped next time.
 	Ack(ctx context.Context, in *AckRequest, opts ...grpc.CallOption) (*AckResponse, error)
-	// Nack gives a lease back: its events are tried again not before the given time, or one by one when split is set. At the limit of attempts
-	// they become dead letters with the reason. FAILED_PRECONDITION (LEASE_LOST) as above.
+	// Nack gives a lease back: its events are tried again not before the given time. Blamed entries are tried apart from all others, in two halves
+	// when there are several, so that a bad one stands alone soon; one that was blamed alone becomes a dead letter with the reason at the limit of
+	// attempts. INVALID_ARGUMENT for ids that Lease did not give. FAILED_PRECONDITION (LEASE_LOST) as above.
 	Nack(ctx context.Context, in *NackRequest, opts ...grpc.CallOption) (*NackResponse, error)
 	// MakeDue makes a project's events due at once. Service credential, or admin for the own organisation.
 	MakeDue(ctx context.Context, in *MakeDueRequest, opts ...grpc.CallOption) (*MakeDueResponse, error)
@@ -65,7 +67,7 @@ type BufferServiceClient interface {
 	// INVALID_ARGUMENT (BAD_PAGE_TOKEN) for a token of another query.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
 	// RequeueDeadLetters makes dead letters pending again, with attempts back at 0. Scope: admin.
-	// INVALID_ARGUMENT when neither ids nor all is given.
+	// INVALID_ARGUMENT when neither ids nor all is given, or both, and for over 500 ids.
 	RequeueDeadLetters(ctx context.Context, in *RequeueDeadLettersRequest, opts ...grpc.CallOption) (*RequeueDeadLettersResponse, error)
 }
 
@@ -173,9 +175,9 @@ func (c *bufferServiceClient) RequeueDeadLetters(ctx context.Context, in *Requeu
 //
 // BufferService is the only owner of Redis. What it holds can be rebuilt from Postgres at any moment.
 //
-// Append, Lease, ExtendLease, Ack and Nack are for the other services: they need the service credential. GetStats, ListDeadLetters and
-// RequeueDeadLetters also serve administrators, for their own organisation. All answer UNAUTHENTICATED and PERMISSION_DENIED as everywhere,
-// UNAVAILABLE (STORE_UNAVAILABLE) when Redis or Postgres does not answer.
+// Append, Lease, ExtendLease, Ack and Nack are for the other services: they need the service credential. MakeDue and GetStats also serve
+// administrators, for their own organisation, ListDeadLetters and RequeueDeadLetters serve them alone. All answer UNAUTHENTICATED and
+// PERMISSION_DENIED as everywhere, UNAVAILABLE (STORE_UNAVAILABLE) when Redis or Postgres does not answer.
 type BufferServiceServer interface {
 	// Append adds stored events of one project. Idempotent in effect: an event that is appended twice is extracted once.
 	// When the project's backlog is at its ceiling the events stay in Postgres and overflow is set; they are fed later.
@@ -183,14 +185,16 @@ type BufferServiceServer interface {
 	Append(context.Context, *AppendRequest) (*AppendResponse, error)
 	// Lease waits up to max_wait for a project that is due and hands out a batch of its events, exclusively until expire_time.
 	// An empty lease_id means that nothing was due. Unary long poll: give a deadline above max_wait.
+	// INVALID_ARGUMENT for a field outside of its limits.
 	Lease(context.Context, *LeaseRequest) (*LeaseResponse, error)
 	// ExtendLease moves the end of a lease. FAILED_PRECONDITION (LEASE_LOST) when it is over or another worker has the project.
 	ExtendLease(context.Context, *ExtendLeaseRequest) (*ExtendLeaseResponse, error)
 	// Ack removes events of a lease after their records are committed, and ends the lease when end_lease is set.
 	// FAILED_PRECONDITION (LEASE_LOST) as above: the work is committed all the same and the events will be skipped next time.
 	Ack(context.Context, *AckRequest) (*AckResponse, error)
-	// Nack gives a lease back: its events are tried again not before the given time, or one by one when split is set. At the limit of attempts
-	// they become dead letters with the reason. FAILED_PRECONDITION (LEASE_LOST) as above.
+	// Nack gives a lease back: its events are tried again not before the given time. Blamed entries are tried apart from all others, in two halves
+	// when there are several, so that a bad one stands alone soon; one that was blamed alone becomes a dead letter with the reason at the limit of
+	// attempts. INVALID_ARGUMENT for ids that Lease did not give. FAILED_PRECONDITION (LEASE_LOST) as above.
 	Nack(context.Context, *NackRequest) (*NackResponse, error)
 	// MakeDue makes a project's events due at once. Service credential, or admin for the own organisation.
 	MakeDue(context.Context, *MakeDueRequest) (*MakeDueResponse, error)
@@ -200,7 +204,7 @@ type BufferServiceServer interface {
 	// INVALID_ARGUMENT (BAD_PAGE_TOKEN) for a token of another query.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
 	// RequeueDeadLetters makes dead letters pending again, with attempts back at 0. Scope: admin.
-	// INVALID_ARGUMENT when neither ids nor all is given.
+	// INVALID_ARGUMENT when neither ids nor all is given, or both, and for over 500 ids.
 	RequeueDeadLetters(context.Context, *RequeueDeadLettersRequest) (*RequeueDeadLettersResponse, error)
 	mustEmbedUnimplementedBufferServiceServer()
 }
