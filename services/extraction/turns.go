@@ -67,7 +67,7 @@ SELECT s.session_key, s.min_event_id, s.max_event_id, leased.low, leased.high,
             WHERE e.session_key = s.session_key AND e.event_id BETWEEN s.min_event_id AND s.max_event_id AND e.kind = 1 AND e.seq <= leased.high), 1),
        coalesce((SELECT min(e.seq) FROM events e
             WHERE e.session_key = s.session_key AND e.event_id BETWEEN s.min_event_id AND s.max_event_id AND e.kind = 1 AND e.seq > leased.high), s.last_seq + 1),
-       coalesce(leased.parent_low, leased.low)
+       coalesce(leased.parent_low, leased.low), s.last_seq
   FROM leased CROSS JOIN s WHERE leased.low IS NOT NULL`
 
 const readTurnsSQL = `
@@ -82,8 +82,8 @@ type span struct {
 	minID, maxID string
 	// low and high are the first and the last leased event, parent the earliest prompt that one of them names.
 	low, high, parent int64
-	// first and last are where the turns of low and high begin, end is where the next one does.
-	first, last, end int64
+	// first and last are where the turns of low and high begin, end is where the next one does or would, newest is the session's last event.
+	first, last, end, newest int64
 }
 
 // bounds decides what is read, from and until: whole turns, but of the first and the last one no segments before and after the leased events. An earlier
@@ -106,7 +106,7 @@ func (w *work) read(ctx context.Context, tx pgx.Tx, org, project string) error {
 	}
 	var s span
 	err := tx.QueryRow(ctx, boundsSQL, org, w.actor, w.session, ids).Scan(
-		&s.sessionKey, &s.minID, &s.maxID, &s.low, &s.high, &s.first, &s.last, &s.end, &s.parent)
+		&s.sessionKey, &s.minID, &s.maxID, &s.low, &s.high, &s.first, &s.last, &s.end, &s.parent, &s.newest)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil // the events are gone from the log: there is nothing to extract
 	}
@@ -122,7 +122,11 @@ func (w *work) read(ctx context.Context, tx pgx.Tx, org, project string) error {
 	if err != nil {
 		return fmt.Errorf("read turns: %w", err)
 	}
-	for _, turn := range rules.SplitTurns(events) {
+	turns := rules.SplitTurns(events)
+	if n := len(turns); n > 0 && until == s.end && s.end <= s.newest {
+		turns[n-1].Ended = true // the next prompt came, though it was not read
+	}
+	for _, turn := range turns {
 		for _, part := range segments(turn, s.first) {
 			w.addTurn(part, project, leased)
 		}
@@ -148,6 +152,7 @@ func segments(turn rules.Turn, start int64) []rules.Turn {
 		parts = append(parts, rules.SplitTurns(events[:n])...)
 		events = events[n:]
 	}
+	parts[len(parts)-1].Ended = turn.Ended
 	return parts
 }
 

@@ -290,3 +290,24 @@ func late(prompt *eventv1.Event) *eventv1.Event {
 	ev.ParentEventId = prompt.GetEventId()
 	return ev
 }
+
+func TestTurnEndsWithTheNextPrompt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	first, second := turn("s", "shop/cart.go")[:2], turn("s", "shop/total.go")[:2]
+	b.append(t, first...)
+	ended := func(events []*eventv1.Event) (ended bool) {
+		require.NoError(t, b.store.Tx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+			works, err := gather(ctx, tx, b.store.OrgID(), project, b.lease(0, events...).GetEvents())
+			require.Len(t, works, 1)
+			require.Len(t, works[0].turns, 1)
+			ended = works[0].turns[0].Ended
+			return err
+		}))
+		return ended
+	}
+	require.False(t, ended(first))
+	b.append(t, second...)
+	require.True(t, ended(first), "also when the prompt is of another lease")
+	require.False(t, ended(second))
+}
