@@ -18,7 +18,7 @@ func deposit(r *frame.Request, dirs []string, scrub func([]byte) []byte) {
 		r.Flags |= frame.Truncated
 	}
 	r.Payload = scrub(r.Payload)
-	r.Event = string(scrub([]byte(r.Event)))
+	r.Event, r.Dir = string(scrub([]byte(r.Event))), string(scrub([]byte(r.Dir)))
 	for i, arg := range r.Argv {
 		r.Argv[i] = string(scrub([]byte(arg)))
 	}
