@@ -131,6 +131,18 @@ func TestScrubGoesOverEveryField(t *testing.T) {
 }
 
 // Fields of other kinds than these would have to be scrubbed, and the walk above would not see them.
+func TestScrubOfAPassageOverTheLinesOfAPatch(t *testing.T) {
+	t.Parallel()
+	patch := func(lines ...any) *eventv1.Body {
+		return data(t, map[string]any{"tool_response": map[string]any{"structuredPatch": []any{map[string]any{"lines": lines}}}})
+	}
+	ev := goodEvent()
+	ev.Body = patch(" a", "+<private>", "+"+secret, map[string]any{"note": secret}, "+</private>", "+b")
+	want := patch(" a", "+[REDACTED]", "[REDACTED]", "[REDACTED]", "[REDACTED]", "+b")
+	got := event.Scrub(ev).Event().GetBody()
+	require.True(t, proto.Equal(want, got), "%v", got)
+}
+
 func TestEventHasNoBytesFields(t *testing.T) {
 	t.Parallel()
 	var walk func(desc protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool)

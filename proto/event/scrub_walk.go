@@ -98,12 +98,13 @@ func dropUnknown(m protoreflect.Message) {
 }
 
 func scrubList(field protoreflect.FieldDescriptor, list protoreflect.List) {
+	var passage redact.Passage
 	for i := range list.Len() {
 		switch {
 		case field.Message() != nil:
 			scrubMessage(list.Get(i).Message())
 		case field.Kind() == protoreflect.StringKind:
-			list.Set(i, protoreflect.ValueOfString(redact.String(list.Get(i).String())))
+			list.Set(i, protoreflect.ValueOfString(passage.String(list.Get(i).String())))
 		}
 	}
 }
@@ -163,12 +164,27 @@ func scrubValue(v *structpb.Value) {
 		kind.StringValue = redact.String(kind.StringValue)
 	case *structpb.Value_ListValue:
 		dropUnknown(kind.ListValue.ProtoReflect())
-		for _, child := range kind.ListValue.GetValues() {
-			scrubValue(child)
-		}
+		scrubValues(kind.ListValue.GetValues())
 	case *structpb.Value_StructValue:
 		dropUnknown(kind.StructValue.ProtoReflect())
 		scrubFields(kind.StructValue.GetFields())
+	}
+}
+
+// scrubValues scrubs the values of a list, whose strings may be the lines of one text.
+func scrubValues(values []*structpb.Value) {
+	var passage redact.Passage
+	for _, v := range values {
+		switch kind := v.GetKind().(type) {
+		case *structpb.Value_StringValue:
+			dropUnknown(v.ProtoReflect())
+			kind.StringValue = passage.String(kind.StringValue)
+		default:
+			if passage.Open() {
+				v.Kind = &structpb.Value_StringValue{StringValue: redact.Redacted}
+			}
+			scrubValue(v)
+		}
 	}
 }
 

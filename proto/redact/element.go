@@ -29,12 +29,13 @@ func cut(s string, cuts []replaced) string {
 }
 
 func privateCuts(s string) []replaced {
-	return enclosedCuts(s, private, Redacted)
+	cuts, _ := enclosedCuts(s, private, Redacted, 0)
+	return cuts
 }
 
 // fenceCuts removes injected blocks together with the quotation marks of a line that was quoted in a reply.
 func fenceCuts(s string) []replaced {
-	cuts := enclosedCuts(s, fence, "")
+	cuts, _ := enclosedCuts(s, fence, "", 0)
 	kept := 0
 	for i := range cuts {
 		cuts[i].start = max(kept, quoteStart(s, cuts[i].start))
@@ -46,10 +47,11 @@ func fenceCuts(s string) []replaced {
 
 // enclosedCuts replaces each outermost element of a role. One that is never closed reaches to the end: a closing tag may
 // have been cut off, and what it enclosed must not be kept for that. Closing tags without an opening one are dropped. An
-// opening tag written as empty, <private/>, opens a private passage all the same.
-func enclosedCuts(s string, r role, with string) []replaced {
+// opening tag written as empty, <private/>, opens a private passage all the same. depth is how many elements are open
+// where s begins; the number that are open at its end is returned.
+func enclosedCuts(s string, r role, with string, depth int) ([]replaced, int) {
 	var cuts []replaced
-	depth, start := 0, 0
+	start := 0
 	for t, ok := nextTag(s, 0, r); ok; t, ok = nextTag(s, t.end, r) {
 		switch {
 		case t.closing && depth == 0:
@@ -74,7 +76,7 @@ func enclosedCuts(s string, r role, with string) []replaced {
 	if depth > 0 {
 		cuts = append(cuts, replaced{start, len(s), with})
 	}
-	return cuts
+	return cuts, depth
 }
 
 // noiseCuts removes closed noise elements and the tags of wrappers. An unclosed noise element stays: it is harmless, and

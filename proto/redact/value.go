@@ -12,7 +12,7 @@ const maxDepth = 200
 const tooDeep = "[REDACTED:nesting]"
 
 // Value scrubs decoded JSON: every string and every object key, as [String] does. A string under a key that names a
-// credential is replaced when it looks like one. Objects and arrays nested deeper than 200 become a placeholder. Keys
+// credential is replaced when it looks like one. The strings of an array are pieces of one text, as in [Passage]. Objects and arrays nested deeper than 200 become a placeholder. Keys
 // that become equal are told apart by a suffix, so no value is lost. The input is not changed; values of other types
 // than encoding/json makes are returned as they are.
 func Value(v any) any {
@@ -23,16 +23,12 @@ func Value(v any) any {
 func value(key string, v any, depth int) any {
 	switch v := v.(type) {
 	case string:
-		return namedValue(key, v)
+		return underName(key, String(v))
 	case []any:
 		if depth >= maxDepth {
 			return tooDeep
 		}
-		scrubbed := make([]any, len(v))
-		for i := range v {
-			scrubbed[i] = value(key, v[i], depth+1)
-		}
-		return scrubbed
+		return array(key, v, depth)
 	case map[string]any:
 		if depth >= maxDepth {
 			return tooDeep
@@ -40,6 +36,23 @@ func value(key string, v any, depth int) any {
 		return object(v, depth)
 	}
 	return v
+}
+
+// array scrubs what stands in an array under key.
+func array(key string, v []any, depth int) []any {
+	scrubbed := make([]any, len(v))
+	var passage Passage
+	for i, child := range v {
+		switch text, ok := child.(string); {
+		case ok:
+			scrubbed[i] = underName(key, passage.String(text))
+		case passage.Open():
+			scrubbed[i] = Redacted
+		default:
+			scrubbed[i] = value(key, child, depth+1)
+		}
+	}
+	return scrubbed
 }
 
 func object(v map[string]any, depth int) map[string]any {
@@ -91,9 +104,8 @@ func scrubbedKeys(v map[string]any) map[string]string {
 	return names
 }
 
-// namedValue scrubs a string that stands under key.
-func namedValue(key, text string) string {
-	text = String(text)
+// underName gives a scrubbed string that stands under key, or a placeholder when the key makes a credential of it.
+func underName(key, text string) string {
 	if key == "" {
 		return text
 	}

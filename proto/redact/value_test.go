@@ -25,7 +25,11 @@ func TestValueScrubsEveryStringAndKey(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
 		"scalars":             {`[1.50, 12345678901234567890, true, null, "a"]`, `[1.50, 12345678901234567890, true, null, "a"]`},
 		"strings":             {`{"a":["<private>b</private>",{"c":"<private>d"}]}`, `{"a":["[REDACTED]",{"c":"[REDACTED]"}]}`},
-		"each string alone":   {`["<private>", "a", "</private>b"]`, `["[REDACTED]", "a", "b"]`},
+		"lines":               {`["+<private>", "+a", "+</private>b", "c"]`, `["+[REDACTED]", "[REDACTED]", "[REDACTED]b", "c"]`},
+		"lines, nested":       {`["<private>", "<private>a", "</private>b", "</private>c"]`, `["[REDACTED]", "[REDACTED]", "[REDACTED]", "[REDACTED]c"]`},
+		"lines, reopened":     {`["<private>", "</private>a<private>", "b</private>"]`, `["[REDACTED]", "[REDACTED]a[REDACTED]", "[REDACTED]"]`},
+		"lines, not closed":   {`[["a<private>", "b", {"c":"d"}, 1], "e"]`, `[["a[REDACTED]", "[REDACTED]", "[REDACTED]", "[REDACTED]"], "e"]`},
+		"each member alone":   {`{"a":"<private>","b":"c"}`, `{"a":"[REDACTED]","b":"c"}`},
 		"keys":                {`{"<private>a</private>":1}`, `{"[REDACTED]":1}`},
 		"keys that collide":   {`{"<private>b":2,"<private>a":1,"[REDACTED]":3}`, `{"[REDACTED]":3,"[REDACTED]#2":1,"[REDACTED]#3":2}`},
 		"named password":      {`{"password":"` + word + `","n":"` + word + `"}`, `{"password":"[REDACTED:password]","n":"` + word + `"}`},
