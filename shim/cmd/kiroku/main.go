@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 )
 
@@ -101,6 +102,14 @@ func usage(w io.Writer) {
 func newFlags(s streams, name string) *flag.FlagSet {
 	flags := flag.NewFlagSet("kiroku "+name, flag.ContinueOnError)
 	flags.SetOutput(s.err)
+	flags.Usage = func() {
+		for _, c := range commands() {
+			if c.name == name {
+				_, _ = fmt.Fprintf(s.err, "Usage: kiroku %s\n", strings.TrimSpace(c.name+" "+c.args))
+			}
+		}
+		flags.PrintDefaults()
+	}
 	return flags
 }
 

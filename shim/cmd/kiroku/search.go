@@ -108,6 +108,9 @@ func plain(err error) error {
 	if !ok {
 		return err
 	}
+	if noAnswer(st.Code().String()) {
+		return fmt.Errorf("the server does not answer (%s); kiroku doctor says more", st.Code())
+	}
 	return fmt.Errorf("server: %s (%s)", st.Message(), st.Code())
 }
 

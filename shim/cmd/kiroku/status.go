@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/kiroku-dev/kiroku/shim/internal/relay"
 	"github.com/kiroku-dev/kiroku/shim/internal/rundir"
 )
@@ -73,7 +75,19 @@ func serverWords(s relay.ServerStatus, now time.Time) string {
 	case "ok":
 		return fmt.Sprintf("reached as %s of %s, version %s", s.Actor, s.Organisation, s.Version)
 	}
-	return fmt.Sprintf("%s since %s", s.State, ago(s.Since, now))
+	words := s.State
+	switch {
+	case noAnswer(s.State):
+		words = "does not answer (" + s.State + ")"
+	case s.State == codes.Unauthenticated.String():
+		words = "does not accept the token (" + s.State + ")"
+	}
+	return fmt.Sprintf("%s since %s", words, ago(s.Since, now))
+}
+
+// noAnswer tells whether a state, the name of a gRPC code, says that the server cannot be reached.
+func noAnswer(state string) bool {
+	return state == codes.Unavailable.String() || state == codes.DeadlineExceeded.String()
 }
 
 // ago writes a time as its distance from now.
