@@ -20,7 +20,7 @@ func TestTermsRoundTrip(t *testing.T) {
 		got, err := record.DecodeTerms(record.EncodeTerms(fields))
 		require.NoError(t, err)
 		for i := range fields {
-			require.Equal(t, len(fields[i]), len(got[i]))
+			require.Len(t, got[i], len(fields[i]))
 			for j := range fields[i] {
 				require.Equal(t, fields[i][j], got[i][j])
 			}
