@@ -46,7 +46,8 @@ demo: build stores ## play recorded sessions through a temporary server and show
 # --- test ------------------------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: stores .bin/grpcurl ## run all tests, with the race detector, against a real Postgres and Redis
+test: .bin/grpcurl ## run all tests, with the race detector, against a real Postgres and Redis
+	@deploy/stores.sh test
 	CGO_ENABLED=1 go run ./services/internal/testenv/withservers go test -race -count=1 work
 
 .PHONY: test-fast
