@@ -60,7 +60,7 @@ fuzz: ## fuzz every parser for FUZZTIME each
 
 .PHONY: bench
 bench: build stores ## run the benchmarks and write docs/benchmarks.md
-	go run ./services/internal/testenv/withservers go run ./services/e2e/bench -bin .build -out docs/benchmarks.md
+	go run ./services/e2e/bench -bin .build -out docs/benchmarks.md
 
 .PHONY: compose-test
 compose-test: build ## bring the compose deployment up, play the demo against it, take it down
