@@ -30,7 +30,7 @@ func (p plan) ingest(ctx context.Context, srv *server, page *strings.Builder) er
 	fmt.Fprintf(page, `
 ## Durable ingest
 
-%d events of 1 KB from %d sessions, %d connections. COPY writes the same rows (events and outbox, one transaction for each batch) into the same
+%d events of 1 KB from %d sessions, %d connections; a batch holds events of five sessions, as a relay sends those of its own developer. COPY writes the same rows (events and outbox, one transaction for each batch) into the same
 tables of a second database, past every check. Ingest goes through gRPC: validation, scrub, hash, numbering, positions, row-level security, commit, and a
 copy for the buffer. Extraction does not run meanwhile; both sides and Postgres share the machine's cores.
 
@@ -140,11 +140,15 @@ func (p plan) unary(ctx context.Context, client ingestv1.IngestServiceClient, pa
 	return nil
 }
 
-var made atomic.Int64
+var made, madeBatches atomic.Int64
+
+// sessionsOfBatch is how many sessions a batch's events come from: a relay sends those of one developer.
+const sessionsOfBatch = 5
 
 // makeEvents makes tool events of about 1 KB.
 func makeEvents(n int) []*eventv1.Event {
 	events := make([]*eventv1.Event, n)
+	group := madeBatches.Add(1) % (sessions / sessionsOfBatch) * sessionsOfBatch
 	for i := range events {
 		number := made.Add(1)
 		data, _ := structpb.NewValue(map[string]any{ // plain values cannot fail
@@ -156,7 +160,7 @@ func makeEvents(n int) []*eventv1.Event {
 		})
 		events[i] = &eventv1.Event{
 			EventId: event.NewID(time.Now()), Kind: eventv1.Kind_KIND_TOOL_USE, Namespace: "/actor/bench/project/p_ingest/", ActorId: "bench",
-			SessionId: fmt.Sprintf("s-%d", number%sessions), ValidTime: time.Now().UTC().Format(time.RFC3339Nano), Source: &eventv1.Source{Surface: "claude-code"},
+			SessionId: fmt.Sprintf("s-%d", group+number%sessionsOfBatch), ValidTime: time.Now().UTC().Format(time.RFC3339Nano), Source: &eventv1.Source{Surface: "claude-code"},
 			Body: &eventv1.Body{Body: &eventv1.Body_Json{Json: &eventv1.JsonBody{Data: data}}},
 		}
 	}
