@@ -40,7 +40,10 @@ func TestLineageOfALiveChildLeadsToUs(t *testing.T) {
 	require.Equal(t, os.Getpid(), line[1].PID)
 	require.NotZero(t, line[0].Start)
 	require.GreaterOrEqual(t, line[0].Start, line[1].Start)
-	require.Equal(t, line[1:], Ancestors(cmd.Process.Pid))
+	// Both are bounded: a lineage that is as long as it may be ends one process sooner, since it holds the child too.
+	ancestors := Ancestors(cmd.Process.Pid)
+	require.GreaterOrEqual(t, len(ancestors), len(line)-1)
+	require.Equal(t, line[1:], ancestors[:len(line)-1])
 }
 
 func TestVanishedProcessHasNoLineage(t *testing.T) {
