@@ -32,10 +32,10 @@ const systemActor = "*"
 
 // Principal is an authenticated caller. Its zero value is nobody; only this package makes others.
 type Principal struct {
-	orgID, orgName, actorID, tokenID string
-	scopes                           []Scope
-	expireTime                       time.Time
-	service                          bool
+	orgID, orgName, actorID string
+	scopes                  []Scope
+	expireTime              time.Time
+	service                 bool
 }
 
 // OrgID is the caller's organisation. For a service it is empty until ForOrg names one.
@@ -46,9 +46,6 @@ func (p Principal) OrgName() string { return p.orgName }
 
 // ActorID is whose events and records the caller's are.
 func (p Principal) ActorID() string { return p.actorID }
-
-// TokenID names the token; empty for a service.
-func (p Principal) TokenID() string { return p.tokenID }
 
 // Scopes is what the token may do.
 func (p Principal) Scopes() []Scope { return slices.Clone(p.scopes) }

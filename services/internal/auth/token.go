@@ -91,7 +91,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, secret string) (Princi
 	}
 	return Principal{
 		orgID: token.OrgID, orgName: token.OrgName, actorID: token.ActorID,
-		tokenID: token.TokenID, scopes: token.Scopes, expireTime: token.ExpireTime,
+		scopes: token.Scopes, expireTime: token.ExpireTime,
 	}, nil
 }
 

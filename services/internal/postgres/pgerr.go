@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -37,9 +36,6 @@ func IsRetryable(err error) bool {
 
 // IsUnstorableText tells whether a text was refused that no column can hold: it has a NUL.
 func IsUnstorableText(err error) bool { return sqlState(err) == codeNotInRepertoire }
-
-// IsNoRows tells whether a query for one row found none.
-func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
 // IsUnavailable tells whether the server could not be reached, is shutting down or starting, or has no room for a
 // connection: nobody's fault, to be tried again later.

@@ -67,9 +67,6 @@ func (p *Pool) Close() { p.pgx.Close() }
 // Ping tells whether the server answers.
 func (p *Pool) Ping(ctx context.Context) error { return p.pgx.Ping(ctx) }
 
-// Stat is the pool's numbers, for metrics.
-func (p *Pool) Stat() *pgxpool.Stat { return p.pgx.Stat() }
-
 const boundarySQL = `
 SELECT (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user),
        (SELECT count(*) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
