@@ -143,7 +143,7 @@ func (c *child) waitReady(ctx context.Context, probe func(context.Context) (retr
 		case <-c.exited:
 			return c.unexpectedExit()
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w", c.name, err)
+			return fmt.Errorf("%s is not ready: %w (%w)", c.name, err, ctx.Err())
 		case <-ticker.C:
 		}
 	}
